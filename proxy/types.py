@@ -1,6 +1,6 @@
-"""The values that travel down the pipeline.
+"""The values that the steps of the pipeline exchange.
 
-Frozen, small, and free of I/O: every step takes some of these and gives some back. Only `pipeline/run.py` holds them all.
+Frozen, small, and free of I/O: every step takes some of them and returns others. Only `pipeline/run.py` handles them all.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ Json = dict[str, Any]
 KEY_HEADERS = ("authorization", "x-api-key", "api-key")
 """Headers that carry a client's key: OpenAI's, Anthropic's, Azure's."""
 SESSION_COOKIE = "hedgerow_session"
-"""Who is signed in to the pages. A browser sends it with every request to this host; it never goes to an upstream."""
+"""The session cookie of the dashboard. A browser sends it with every request to this host; it is never forwarded to an upstream."""
 
 
 Role = Literal["viewer", "reviewer", "operator"]
-"""What a person may do, from least to most: see pages and audit; also say what was right; also change what routes and keys do."""
+"""A person's role, from least to most: view pages and audit; also give verdicts; also change routes and keys."""
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A named key, as the store keeps it beside the hash of its secret.
+    """A named key, as stored beside the hash of its secret.
 
     Attributes:
-        team: whom it belongs to.
-        role: of a person, who signs in with it and calls no model; None for a client.
-        routes: names of the only routes that it may use; None for all.
-        hint: the last characters of its secret, to tell it by.
-        requests_per_minute, tokens_per_minute, concurrency: its limits; None where there is none.
+        team: its owner.
+        role: of a person, who signs in with it and cannot call models; None for a client.
+        routes: names of the routes that it may use; None for all.
+        hint: the last characters of its secret, to recognise it.
+        requests_per_minute, tokens_per_minute, concurrency: its limits; None for no limit.
         created_by: who made it.
-        previous_until: when the secret before the last rotation ends.
+        previous_until: when the secret before the last rotation expires.
     """
 
     name: str
@@ -58,17 +58,17 @@ class Key:
     previous_until: float | None = None
 
     def may_use(self, route: str) -> bool:
-        """Whether a route is open to it."""
+        """Whether the key may use a route."""
         return self.routes is None or route in self.routes
 
 
 class Completion(Json):
-    """A completion object as it came, with the headers of the answer that brought it.
+    """A completion object as received, with the headers of its HTTP response.
 
     Attributes:
-        headers: those that would reach a client; none where the object came from elsewhere.
-        upstream: the member of a group that answered; "" where no group was asked.
-        model: the model that it was asked for; "" where that is the request's.
+        headers: those that would reach a client; empty if the object came from elsewhere.
+        upstream: the group member that answered; "" if no group was asked.
+        model: the model that it was asked for; "" if it is the request's.
     """
 
     headers: Sequence[tuple[bytes, bytes]] = ()
@@ -77,7 +77,7 @@ class Completion(Json):
 
 
 CLAIM_SIGNAL = "consistency"
-"""What claims of long answers are measured by, whatever a route measures its short answers by; their maps serve beside those of answers."""
+"""The signal of claims of long answers, whatever the route's signal for short answers; it has its own maps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +86,10 @@ class Usage:
 
     Attributes:
         cached: those of the prompt that came from the upstream's cache.
-        reasoning: those of the completion that were thought and not said.
+        reasoning: those of the completion that are hidden reasoning.
         written: those of the prompt that were written into the upstream's cache.
-        model: who answered, as the upstream calls it; "" where it does not say.
-        estimated: reckoned from the size of request and answer, because the upstream does not say.
+        model: the model that answered, as the upstream names it; "" if it does not.
+        estimated: estimated from the size of request and answer, because the upstream reports nothing.
     """
 
     prompt: int = 0
@@ -115,9 +115,9 @@ class Usage:
         return self + less
 
     def of_one(self, choices: int) -> Usage:
-        """The tokens of one of several choices of a call: the whole prompt, and what an average choice took."""
-        said, thought = round(self.completion / choices), round(self.reasoning / choices)
-        return replace(self, completion=said, reasoning=thought)
+        """The tokens of one of several choices of a call: the whole prompt, and the average completion."""
+        completion, reasoning = round(self.completion / choices), round(self.reasoning / choices)
+        return replace(self, completion=completion, reasoning=reasoning)
 
     @property
     def total(self) -> int:
@@ -127,7 +127,7 @@ class Usage:
 
 NO_TOKENS = Usage()
 BYTES_A_TOKEN = 4
-"""Bytes of text that a token stands for, about: by it tokens are estimated where nobody says how many there were."""
+"""Bytes of text for one token, for estimates where no count is reported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +137,8 @@ class Sample:
     Attributes:
         text: the answer's content, as sent.
         finish_reason: the upstream's word for why it stopped ("stop", "length", "tool_calls", ...), if any.
-        logprob_mean: mean log-probability per token, nats, <= 0; None where the upstream gives none.
-        logprob_sum: log-probability of the answer, nats, <= 0; None where the upstream gives none.
+        logprob_mean: mean log-probability per token, nats, <= 0; None if the upstream gives none.
+        logprob_sum: log-probability of the answer, nats, <= 0; None if the upstream gives none.
         logprob_truncated: True where the log-probabilities are of a top-k / top-p truncated distribution.
         refusal: the upstream's refusal text, if it refused.
         has_tool_calls: True where the message carries tool calls.
@@ -154,20 +154,20 @@ class Sample:
 
     @property
     def is_comparable(self) -> bool:
-        """Whether it says something, and was not cut off by an error of the upstream's (finish reason "error")."""
+        """Whether it has text or a refusal, and was not cut off by an upstream error (finish reason "error")."""
         return bool(self.text.strip() or self.refusal) and self.finish_reason != "error"
 
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """How the answers to a request were drawn by worth.
+    """How an adaptive map chose the number of answers to a request.
 
     Attributes:
-        of: most answers that could be drawn.
-        price: the fall of the Brier score that each further answer had to be expected to bring.
-        full: whether all were drawn by lot, whatever they were worth.
-        propensity: probability of that lot, in [0, 1]; what estimates are weighted by.
-        fallback: why less was known than the route asks for; None where nothing was missing.
+        of: maximum number of answers.
+        price: the expected decrease of the Brier score that each further answer had to bring.
+        full: whether this request was chosen at random to be drawn in full.
+        propensity: probability of that random choice, in [0, 1], by which estimates are weighted.
+        fallback: the reason if the adaptive map could not be used fully; None otherwise.
     """
 
     of: int
@@ -182,12 +182,12 @@ class Clustering:
     """A partition of the samples by meaning.
 
     Attributes:
-        clusters: indices into the samples; each index stands in exactly one cluster. Largest cluster first, ties by the
-            earliest index; indices ascend within a cluster. Where an answer was sent before the others were there (`stream: append`),
+        clusters: indices into the samples; each index is in exactly one cluster. Largest cluster first, ties by the
+            earliest index; indices ascend within a cluster. If an answer was sent before the others were drawn (`stream: append`),
             its cluster comes first and counts as the largest.
         decided_by: how many pairs each step of the equivalence decided, e.g. {"normal": 31, "veto": 12, "judge": 2}.
-        draft: the sample that speaks for the largest cluster, one of its indices; None where the equivalence has no opinion.
-        is_final: whether the partition is somebody's own, or was asked for by equal texts: then nothing is read into answers of other clusters.
+        draft: the index of the sample that represents the largest cluster; None if the equivalence chose none.
+        is_final: whether the partition was given by the user or made by equal texts: then answers of other clusters are never counted as agreeing.
     """
 
     clusters: tuple[tuple[int, ...], ...]
@@ -209,24 +209,24 @@ class Clustering:
 
     @property
     def draft_index(self) -> int:
-        """The sample that the answer is worded from: the equivalence's choice, else the first of the largest cluster."""
+        """The sample that is the draft: the equivalence's choice, else the first of the largest cluster."""
         return self.largest[0] if self.draft is None else self.draft
 
 
 @dataclass(frozen=True, slots=True)
 class RewriteRequest:
-    """What a rewriter may know.
+    """The input of a rewriter.
 
     Attributes:
-        question: the user's last message as plain text; "" where there is none.
+        question: the user's last message as plain text; "" without one.
         draft: the plain answer.
         target: the calibrated Beta that the wording should convey.
         hedges: the retrieved hedges, best first, never empty.
-        complaint: why the guard refused the last attempt; None on the first.
+        complaint: the reason why the guard refused the last attempt; None on the first.
         refused: ids of hedges whose wordings the guard refused.
-        language: of draft and question; None where it was not detected yet.
-        must_hedge: whether the draft may not stand as it is, however sure it is; `hedges` holds none that says nothing then.
-        said: how the conversation's last answer ended; no closing sentence that stands there is written again.
+        language: of draft and question; None if not yet detected.
+        must_hedge: whether the draft needs a hedge at any confidence; `hedges` then holds no empty one.
+        said: the end of the conversation's last answer; a closing sentence in it is not repeated.
     """
 
     question: str
@@ -242,7 +242,7 @@ class RewriteRequest:
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """A reworded answer. `hedge` is the id of the lexicon entry used; None where an editor chose its own words."""
+    """A reworded answer. `hedge` is the id of the lexicon entry used; None if an editor chose its own words."""
 
     text: str
     hedge: str | None
@@ -251,13 +251,13 @@ class Rewrite:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the guard says of a rewrite.
+    """The guard's decision on a rewrite.
 
     Attributes:
-        accepted: True where nothing but the confidence changed.
-        reason: a reason code where it was refused ("numbers_changed", "too_long", ...), else None.
-        detail: one sentence for the operator and for the editor's second attempt, without a word of the texts.
-        words: the words at fault, for the editor's second attempt. They are a user's and a model's: never log them.
+        accepted: True if nothing but the confidence changed.
+        reason: a reason code if it was refused ("numbers_changed", "too_long", ...), else None.
+        detail: one sentence for the operator and for the editor's second attempt, without any words of the texts.
+        words: the offending words, for the editor's second attempt. They come from user and model: never log them.
     """
 
     accepted: bool
@@ -268,12 +268,12 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class ClaimSupport:
-    """How far the other answers bear out one claim.
+    """How far the other answers support one claim.
 
     Attributes:
-        mean: raw probability that the claim is right, as far as they tell; 0..1.
-        borne_out: for each other answer, whether it says so (True), contradicts it (False), or does neither (None).
-        by: what said so: "words", "local" (the shipped judge), "llm"; "words:<reason>" where a judge was to say so and could not.
+        mean: raw probability that the claim is right, in [0, 1].
+        borne_out: for each other answer, whether it supports the claim (True), contradicts it (False), or does neither (None).
+        by: what decided: "words", "local" (the shipped judge), "llm"; "words:<reason>" if a judge should have decided and failed.
     """
 
     mean: float
@@ -283,17 +283,17 @@ class ClaimSupport:
 
 @dataclass(frozen=True, slots=True)
 class ClaimConfidence:
-    """One claim of a long answer, or one field of a JSON answer, and how sure it is.
+    """One claim of a long answer, or one field of a JSON answer, with its confidence.
 
     Attributes:
-        text: as it stands in the draft.
+        text: the claim's words in the draft.
         start, end: offsets of `text` in the draft.
-        sentence: index of the sentence or list item that says it; None for a table cell.
+        sentence: index of the sentence or list item that contains it; None for a table cell.
         raw, calibrated: before and after the map for claims.
-        borne_out: for each other answer with text, in the order drawn, whether it says so (True), contradicts it (False), or does neither (None).
-        path: of a field, its place as JSONPath writes it, which is its `text` too; it has no offsets.
-        by: what said so, as in `ClaimSupport`.
-        context: words that say of whom or what, where those stand elsewhere.
+        borne_out: for each other answer with text, in the order drawn: supports it (True), contradicts it (False), or neither (None).
+        path: of a field, its JSONPath, which is also its `text`; a field has no offsets.
+        by: what decided, as in `ClaimSupport`.
+        context: the subject of the claim, if it is named elsewhere in the draft.
     """
 
     text: str
@@ -309,13 +309,15 @@ class ClaimConfidence:
 
     @property
     def statement(self) -> str:
-        """The claim so that it can be read alone: "Passy: died there in 1934"."""
+        """The claim with its context, so that it can be understood alone: "Passy: died there in 1934"."""
         return f"{self.context}: {self.text}" if self.context else self.text
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Whether a certificate speaks of an answer: one does, or a code of `Uncovered` says why none; `withdrawn` would, were it not broken."""
+    """The certificate that covers an answer, or a code of `Uncovered` for why there is none. `withdrawn` is the one that would cover it but is
+    broken.
+    """
 
     certificate: Certificate | None
     reason: str | None = None
@@ -324,13 +326,13 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Promised:
-    """What is promised of an answer that was served.
+    """The promises that cover a served answer.
 
     Attributes:
-        certificate: the id of the one that decided what was served; None where none did.
-        covered: the promises that speak of this answer, each in its canonical form and as a sentence.
-        reason: why there are none, or not all that could be.
-        language: of the answer; None where it is not known.
+        certificate: the id of the certificate that decided what was served; None without one.
+        covered: the promises that cover this answer, each in its canonical form and as a sentence.
+        reason: the reason if none, or not all, cover it.
+        language: of the answer; None if unknown.
     """
 
     certificate: str | None
@@ -340,12 +342,12 @@ class Promised:
 
 
 Position = Literal["start", "verb", "end"]
-"""Where in a sentence a hedge goes: before it, beside its verb, behind it."""
+"""Position of a hedge in a sentence: before it, beside its verb, or after it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Which hedge goes where in a sentence. `hedge` is the id of a lexicon entry."""
+    """A hedge (id of a lexicon entry) and its position in a sentence."""
 
     hedge: str
     position: Position
@@ -360,10 +362,10 @@ class WordedSentence:
 
     Attributes:
         start, end: offsets into the final text.
-        target: its calibrated confidence; None where it asserts nothing.
-        status: "hedged" (with a hedge or a mark of its own), "plain" (none is due: it does not stand clearly below the others, or it claims
+        target: its calibrated confidence; None if it asserts nothing.
+        status: "hedged" (with its own hedge or mark), "plain" (needs none: it is not clearly less sure than the others, or claims
             nothing), "unhedged" (no wording passed the guard), "kept" (part of a list or a quotation).
-        hedge: the id of its lexicon entry, if it has one of its own.
+        hedge: the id of its lexicon entry, if it has its own hedge.
     """
 
     start: int
@@ -375,18 +377,18 @@ class WordedSentence:
 
 @dataclass(frozen=True, slots=True)
 class Rewording:
-    """The end of the rewriting step.
+    """The result of the rewriting step.
 
     Attributes:
         text: what the client gets.
         status: "hedged" (reworded), "plain" (the nearest hedge is `no hedge`, so the draft stands) or "unhedged" (no
             attempt passed the guard, so the draft stands).
-        reason: why, where status is not "hedged".
+        reason: the reason if status is not "hedged".
         hedge: the id of the lexicon entry in the text, if one is.
-        rewriter: the name of the rewriter whose text was taken, None where the draft stands.
+        rewriter: the name of the rewriter whose text was used; None if the draft is kept.
         attempts: reason codes of refused attempts, in order, as "rewriter:reason".
-        perceived: the confidence that the final text conveys, where a reader was asked.
-        sentences: what became of each sentence, where each was worded at a confidence of its own; else empty.
+        perceived: perceived confidence of the final text, if it was measured.
+        sentences: one entry a sentence, if each was worded at its own confidence; else empty.
     """
 
     text: str

@@ -1,1 +1,1 @@
-"""What a serving process holds: upstreams, store, the pipeline of each route, and the work that runs beside the requests."""
+"""The parts of a serving process: upstreams, store, the pipeline of each route, and background work."""

@@ -1,4 +1,4 @@
-"""Which certificate stands for a route: requests, watcher, dashboard and command line all ask `ActiveCertificates`."""
+"""The valid certificate of a route, for requests, watcher, dashboard and command line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BROKEN = re.compile(r"promise \d+")
 
 
 class ActiveCertificates:
-    """The certificate of a route for answers with a map and a signal, from a copy that `refresh` brings up to date.
+    """The certificates of routes, by map and signal, from a copy of the store that `refresh` updates.
 
     Args:
         engine: the audit store; None: nothing is stored.
@@ -39,7 +39,7 @@ class ActiveCertificates:
         self._logged: dict[str, str | None] = {}
 
     def refresh(self, settings: Settings) -> None:
-        """Read the certificates of every route that promises something. Reads the store: for worker threads."""
+        """Read the certificates of all routes with promises. Blocks on the store: call it in a worker thread."""
         if self._engine is None or not any(route.promises and route.calibrates for route in settings.routes):
             return
         try:
@@ -59,7 +59,7 @@ class ActiveCertificates:
         self._stored, self._damaged, self._unreadable = tuple(certificates), tuple(damaged), False
 
     def standing(self, route: Route, map_id: str | None, signal: str) -> Standing | None:
-        """Whether a certificate speaks of the route's answers with this map and signal; None where the route promises nothing."""
+        """The certificate that covers the route's answers with this map and signal; None if the route makes no promises."""
         if route.promises is None:
             return None
         named = route.promises.certificate
@@ -73,14 +73,14 @@ class ActiveCertificates:
         if not candidates:
             return Standing(None, Uncovered.UNREADABLE_STORE if self._unreadable else Uncovered.NO_CERTIFICATE)
         faults = [(self._fault(each, route, map_id, signal), each) for each in candidates]
-        decisive = (None, Uncovered.WITHDRAWN)  # where the newest that fits is withdrawn, no older one takes its place
+        decisive = (None, Uncovered.WITHDRAWN)  # if the newest matching one is withdrawn, no older one replaces it
         fault, newest = next((pair for pair in faults if pair[0] in decisive), faults[0])
         if fault is None:
             return Standing(newest)
         return Standing(None, fault, newest if fault is Uncovered.WITHDRAWN else None)
 
     def log_change(self, route: Route, standing: Standing | None) -> None:
-        """Log a route's certificate, or why it has none, when that has changed."""
+        """Log a route's certificate, or the reason why it has none, if that has changed."""
         if standing is None:
             return
         now = standing.certificate.id if standing.certificate is not None else standing.reason

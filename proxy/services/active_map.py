@@ -1,4 +1,4 @@
-"""Which calibration map is active: requests, drift watcher, dashboard, administration and command line all ask `ActiveMaps`."""
+"""The active calibration map of a route, for requests, drift watcher, dashboard, admin API and command line."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ log = structlog.get_logger(__name__)
 
 
 class ActiveMaps:
-    """The active map of a route for a model and a signal, from a copy that `refresh` brings up to date.
+    """The active maps of routes, by model and signal, from a copy of the store that `refresh` updates.
 
-    A map that is missing or damaged counts as no map: the answer is uncalibrated, and the reason stands in the warnings.
+    A missing or damaged map counts as no map: answers are uncalibrated, with a warning that has the reason.
 
     Attributes:
-        certificates: what is promised of answers that these maps calibrate; read with them.
+        certificates: the certificates of answers that these maps calibrate; read together with them.
     """
 
     def __init__(self, registry: MapRegistry, certificates: ActiveCertificates | None = None) -> None:
@@ -41,10 +41,10 @@ class ActiveMaps:
         self._unreadable: str | None = None
 
     def refresh(self, settings: Settings) -> None:
-        """Read the assignments and every map that they or the routes name. Reads files and the store: for worker threads.
+        """Read the assignments and every map that they or the routes name. Blocks on files and the store: call it in a worker thread.
 
         Raises:
-            StoreError: the store cannot be read; what was read before stands.
+            StoreError: the store cannot be read; the previous copy stays in use.
         """
         self.certificates.refresh(settings)
         try:
@@ -64,10 +64,10 @@ class ActiveMaps:
         self._scopes = {True: scopes(assignments), False: scopes(of_answers)}
 
     def active(self, route: Route, model: str, signal: str) -> ActiveMap:
-        """The map that a route's answers of a model are calibrated with where the confidence is of this signal.
+        """The map that calibrates a route's answers of a model with this signal.
 
-        A map that was fitted for another signal is skipped with a warning; one whose signal is unknown serves the route's own. A version that
-        the route names is for its own signal; the claims of its long answers still have the map that is assigned to them.
+        A map fitted for another signal is skipped with a warning; a map of unknown signal counts as one for the route's signal. A version that
+        the route names is for the route's signal; claims of long answers keep the map that is assigned to them.
         """
         if route.map == "identity":
             return UNCALIBRATED
@@ -85,11 +85,11 @@ class ActiveMaps:
         return self.registry.warned(active)
 
     def standing(self, route: Route, map_id: str | None, signal: str) -> Standing | None:
-        """Whether a certificate speaks of the route's answers with this map and signal; None where the route promises nothing."""
+        """The certificate that covers the route's answers with this map and signal; None if the route makes no promises."""
         return self.certificates.standing(route, map_id, signal)
 
     def standing_of(self, route: Route) -> Standing | None:
-        """The same for the answers that the route usually gives: with its own signal, and the map of any model that has a certificate."""
+        """The same for the route's usual answers: with its own signal, and the map of any model that has a certificate."""
         if route.promises is None or not route.calibrates:
             return None
         maps = {active.version for active in self.of_route(route).values()}
@@ -97,14 +97,12 @@ class ActiveMaps:
         return next((each for each in standings if each is not None and each.certificate is not None), standings[0])
 
     def log_changes(self, settings: Settings) -> None:
-        """Log each route's certificate, or why it has none, where that has changed."""
+        """Log each route's certificate, or the reason why it has none, if that has changed."""
         for route in settings.routes:
             self.certificates.log_change(route, self.standing_of(route))
 
     def of_route(self, route: Route, signal: str | None = None) -> dict[str, ActiveMap]:
-        """The maps of a route by model, for its own signal or for another: those that have an assignment of their own, and "" for every
-        other model.
-        """
+        """The maps of a route by model, for its own or another signal: models with their own assignment, and "" for all other models."""
         signal = signal or route.signal
         if route.model is not None:
             return {route.model: self.active(route, route.model, signal)}
@@ -126,7 +124,7 @@ class ActiveMaps:
             raise ConfigError(f"route {route.name} measures the signal {route.signal}: {active.warnings[0]}")
 
     def problems(self, settings: Settings) -> dict[str, str]:
-        """By route, why a map that it should use cannot be used."""
+        """By route, the reason why its map cannot be used."""
         problems = {}
         for route in settings.routes:
             for active in self.of_route(route).values():
@@ -174,7 +172,7 @@ def stored_maps(settings: Settings, engine: Engine | None) -> ActiveMaps:
 
 @contextmanager
 def open_maps(settings: Settings, *, create: bool = False) -> Iterator[ActiveMaps]:
-    """The active maps outside of a serving process: of the folder, and of the audit store where there is one or `create` is set.
+    """The active maps outside a serving process: from the folder, and from the audit store if it exists or `create` is set.
 
     Raises:
         StoreError: the store cannot be opened or read.

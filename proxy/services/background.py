@@ -1,4 +1,4 @@
-"""Work beside the requests, supervised: a failure is logged, counted, shown by `/health`, and never ends the process or other work."""
+"""Supervised background work: a failure is logged, counted and shown by `/health`, and never ends the process or other work."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from hedgerow.proxy.types import Json
 log = structlog.get_logger(__name__)
 
 PAUSE_S = 1.0
-"""Pause before a loop that failed is started again; doubled by each failure in a row."""
+"""Seconds before a failed loop is restarted; doubled by each failure in a row."""
 LONGEST_PAUSE_S = 60.0
-"""Longest pause. A loop that ran longer than this before it failed begins with the short pause again."""
+"""Longest pause in seconds. A loop that ran longer than this before failing starts again with the short pause."""
 CLOSE_S = 5.0
-"""Longest that a process which shuts down waits for shadow and grading jobs; the manifests' grace periods leave room for it."""
+"""Seconds that a process waits for shadow and grading jobs at shutdown; the grace periods in `deploy/` are longer."""
 RECENT_S = 600.0
-"""A failure counts as current for so many seconds."""
+"""Seconds for which a failure counts as recent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """How often a kind of work failed, when last (seconds since 1970), and with what kind of exception."""
+    """Number of failures of a kind of work, time of the last (seconds since 1970), and its exception type."""
 
     job: str
     count: int
@@ -36,10 +36,10 @@ class Failures:
 
 
 class Background:
-    """The loops and jobs of one process. For one event loop.
+    """The loops and jobs of one process, on one event loop.
 
     Attributes:
-        failures: what failed since the start, by kind of work.
+        failures: failures since the start, by kind of work.
     """
 
     def __init__(self, count: Callable[[str], None]) -> None:
@@ -50,21 +50,21 @@ class Background:
 
     @property
     def degraded(self) -> bool:
-        """Whether any work failed lately."""
+        """Whether any work failed recently."""
         return any(time.time() - failure.last_at < RECENT_S for failure in self.failures.values())
 
     def report(self) -> list[Json]:
-        """What failed since the start, as JSON has it."""
+        """Failures since the start, as a JSON object."""
         return [asdict(failure) for failure in self.failures.values()]
 
     def keep_running(self, job: str, work: Callable[[], Awaitable[None]]) -> None:
-        """Run a loop until the close; after an exception it is started again with a growing pause."""
+        """Run a loop until `aclose`; after an exception it is restarted with a growing pause."""
         task = asyncio.create_task(self._restarted(job, work), name=job)  # noqa: TID251 # kept, awaited, supervised
         self._loops.add(task)
         task.add_done_callback(self._loops.discard)
 
     def start(self, job: str, work: Coroutine[Any, Any, None], name: str | None = None) -> asyncio.Task[None]:
-        """Run a piece of work once; it outlives the request that began it. The task itself never fails."""
+        """Run a job once; it outlives the request that started it. The task itself never fails."""
         task = asyncio.create_task(self._once(job, work), name=name or job)  # noqa: TID251 # kept, awaited, supervised
         self._jobs[task] = job
         task.add_done_callback(lambda done: self._jobs.pop(done, None))
@@ -78,7 +78,7 @@ class Background:
         log.error("background_failed", job=job, failures=self.failures[job].count, exc_info=error)
 
     async def aclose(self) -> None:
-        """End the loops, wait `CLOSE_S` for jobs, then cancel and count those that are still running."""
+        """Stop the loops, wait `CLOSE_S` for jobs, then cancel and count those still running."""
         await _cancel(self._loops)
         if self._jobs:
             await asyncio.wait(self._jobs, timeout=CLOSE_S)

@@ -1,7 +1,7 @@
-"""Counting use against limits: in this process, or in Redis for all that share one.
+"""Counters for limits: in this process, or in Redis for all processes that share it.
 
-A window is a stretch of the clock: of 60 seconds the minute, of 86,400 the day in UTC. What is asked for together is taken together or not at all, and in
-one step, so that no number of simultaneous requests gets more than a limit allows.
+A window is an interval of the clock: with 60 seconds a minute, with 86,400 a day in UTC. Requested amounts are taken together or not at
+all, in one atomic step, so that concurrent requests never get more than a limit allows.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from hedgerow.proxy.config.redis import DOWN_S, redis_client
 log = structlog.get_logger(__name__)
 
 LEASE_S = 900
-"""Redis: seconds after which a place that was never given back (its process died) is free again."""
+"""Redis: seconds after which a slot that was never released (its process died) is free again."""
 MOST_OWED = 1000
-"""Redis: most places that are given back when the server answers again, the oldest; others are free again after `LEASE_S`."""
+"""Redis: maximum number of slots, oldest first, that are released when the server is back; others are free after `LEASE_S`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What a request wants of a limit.
+    """An amount that a request takes from a limit.
 
     Attributes:
-        name: what is counted, e.g. "key:search:requests".
-        amount: how much; 0 only looks.
-        limit: most that there may be, with this.
-        window_s: seconds of the window; 0 stands for places, which are taken until they are given back.
+        name: name of the counter, e.g. "key:search:requests".
+        amount: how much to take; 0 only checks.
+        limit: the maximum, including this amount.
+        window_s: seconds of the window; 0 for slots, which are taken until they are released.
     """
 
     name: str
@@ -44,12 +44,12 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What came of it.
+    """The result of `Counters.take`.
 
     Attributes:
-        at: when, in seconds since 1970: what is given back or added later goes to the window of this moment.
-        refused: the index of the first ask that does not fit; None where all were taken.
-        used: by ask, what is used of its limit now.
+        at: the time in seconds since 1970; amounts added or returned later count in the window of this time.
+        refused: the index of the first amount that does not fit; None if all were taken.
+        used: for each amount, the present use of its limit.
     """
 
     at: float
@@ -61,15 +61,15 @@ class Counters(Protocol):
     """Counts of use, by name and window."""
 
     async def take(self, asks: Sequence[Ask], ticket: str) -> Taken:
-        """Count all of it, or nothing where a part does not fit. `ticket` tells the places apart."""
+        """Take all amounts, or none if one does not fit. `ticket` identifies the slots."""
         ...
 
     async def add(self, name: str, amount: int, window_s: int, at: float) -> None:
-        """Count what is known only now, or give back what was not used (negative), in the window of a moment."""
+        """Add an amount, negative to return unused ones, in the window of the given time."""
         ...
 
     async def leave(self, name: str, ticket: str) -> None:
-        """Give a place back."""
+        """Release a slot."""
         ...
 
     async def aclose(self) -> None:
@@ -78,14 +78,14 @@ class Counters(Protocol):
 
 
 class MemoryCounters:
-    """Counts of this process. One number a name: that of a window that is over is not needed."""
+    """Counters of this process. One number a name: a past window is not needed."""
 
     def __init__(self) -> None:
         self._counts: dict[tuple[str, int], tuple[int, int]] = {}
         self._places: dict[str, set[str]] = {}
 
     async def take(self, asks: Sequence[Ask], ticket: str) -> Taken:
-        """See `Counters`. Nothing is awaited between looking and counting."""
+        """See `Counters`. Atomic, because nothing is awaited between check and update."""
         now = time.time()
         used = [self._used(ask, now) for ask in asks]
         refused = next((i for i, ask in enumerate(asks) if used[i] + ask.amount > ask.limit), None)
@@ -105,7 +105,7 @@ class MemoryCounters:
         return count if window == int(now // ask.window_s) else 0
 
     async def add(self, name: str, amount: int, window_s: int, at: float) -> None:
-        """See `Counters`. A window that is over counts no more."""
+        """See `Counters`. Past windows are ignored."""
         wanted = int(at // window_s)
         window, count = self._counts.get((name, window_s), (wanted, 0))
         if window == wanted:
@@ -119,7 +119,7 @@ class MemoryCounters:
             self._places.pop(name, None)
 
     async def aclose(self) -> None:
-        """Nothing is open."""
+        """Nothing to close."""
 
 
 _TAKE = """
@@ -149,13 +149,14 @@ for i, key in ipairs(KEYS) do
 end
 return {0, unpack(used)}
 """
-"""Looks at all counts and takes all or nothing, as one step of the server."""
+"""Script that checks all counts and takes all or nothing, atomically on the server."""
 
 
 class RedisCounters:
-    """Counts of all processes that use one server, under "hedgerow:count:<name>:<window>".
+    """Counters shared by all processes that use one server, under "hedgerow:count:<name>:<window>".
 
-    A server that does not answer refuses nobody: limits protect models from too much use, and must not take them away. The log says so.
+    While the server does not answer, nothing is refused: limits protect models from overuse and must not make them unavailable. This is
+    logged.
 
     Raises:
         ConfigError: the client library is not installed, or the address is not valid.
@@ -193,7 +194,7 @@ class RedisCounters:
         await self._give_back()
 
     async def _give_back(self) -> None:
-        """Give back what is not taken any more. What the server does not receive now it receives with the next request."""
+        """Release slots. What the server does not receive now is sent with the next request."""
         while self._owed:
             place, ticket = self._owed.popleft()
             if await self._ask(self._redis.zrem, place, ticket) is None:
@@ -201,7 +202,7 @@ class RedisCounters:
                 return
 
     async def _ask(self, command: Any, *arguments: Any) -> Any:
-        """The server's answer; None where it has none, or had none a moment ago."""
+        """The server's answer; None if it does not answer, or did not a moment ago."""
         from redis.exceptions import RedisError
 
         if time.monotonic() < self._down_until:

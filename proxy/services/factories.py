@@ -1,6 +1,6 @@
-"""What the requests of each route go through: from its settings to `RoutePipeline`.
+"""Makes the `RoutePipeline` of each route from its settings.
 
-Imported only where a route calibrates. Lexicon files are read here, so that a wrong name is reported at the start and not by a request.
+Imported only if a route calibrates. Lexicon files are read here, so that a wrong name is reported at the start and not by a request.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def route_pipelines(
     """The pipelines of all routes that may calibrate.
 
     Raises:
-        ConfigError: what a route names is missing or cannot be used.
+        ConfigError: something that a route names is missing or cannot be used.
     """
     calibrating, placer = [route for route in settings.routes if route.calibrates], Placer()
     prices = open_prices(settings.prices)
@@ -54,10 +54,10 @@ def route_pipelines(
 
 
 def route_pipeline(context: RouteContext, placer: Placer, prices: Prices) -> RoutePipeline:
-    """What the requests of one route go through.
+    """The pipeline of one route.
 
     Raises:
-        ConfigError: what the route names is missing or cannot be used.
+        ConfigError: something that the route names is missing or cannot be used.
     """
     route, wording = context.route, route_wording(context)
     signal = SIGNALS[route.signal]
@@ -77,7 +77,7 @@ def route_pipeline(context: RouteContext, placer: Placer, prices: Prices) -> Rou
 
 
 def route_wording(context: RouteContext) -> RouteWording:
-    """What words the answers of a route; it asks for no upstream but that of an editor or of a stronger model.
+    """The parts that word a route's answers; they call no upstream except an editor's or the stronger model's.
 
     Raises:
         ConfigError: the lexicon is missing or cannot be used.
@@ -122,7 +122,7 @@ def route_wording(context: RouteContext) -> RouteWording:
 
 
 def _check_judge(route: Route) -> None:
-    """Raise where the route names the shipped judge and it cannot run here."""
+    """Raise `ConfigError` if the route uses the shipped judge and it cannot run here."""
     entailment = route.rewriting.entailment
     named = {
         "judge.claims": route.judge.claims,
@@ -135,7 +135,7 @@ def _check_judge(route: Route) -> None:
 
 
 def _guard(route: Route, hedges: tuple[Hedge, ...], reader: Reader) -> FactGuard:
-    """What stands between a rewrite and the client."""
+    """The guard that checks rewrites."""
     tolerance, asked = route.rewriting.tolerance, route.rewriting.entailment
     if asked is None:
         return FactGuard(hedges, tolerance=tolerance, reader=reader)
@@ -144,11 +144,11 @@ def _guard(route: Route, hedges: tuple[Hedge, ...], reader: Reader) -> FactGuard
 
 
 def _by_sentence(context: RouteContext, retriever: Choice, guard: FactGuard) -> LongAnswerPipeline | None:
-    """What the route's long answers go through; None where they are worded as one."""
+    """The parts for the route's long answers; None if they are worded like short ones."""
     route, rewriting = context.route, context.route.rewriting
     if rewriting.by_sentence_from == 0 or rewriting.rewriter in ("direct_beta", "hedged_qa"):
         return None
-    if route.sampling.probe == "short":  # answers in a few words say nothing of most sentences
+    if route.sampling.probe == "short":  # short samples do not cover most sentences of a long answer
         return None
     return LongAnswerPipeline(
         minimum=rewriting.by_sentence_from,
@@ -163,7 +163,7 @@ def _by_sentence(context: RouteContext, retriever: Choice, guard: FactGuard) -> 
 
 
 def claims_support(context: RouteContext) -> SupporterFactory:
-    """What measures the claims of the route's long answers: a language model, the shipped judge and words, or words alone."""
+    """Makes what measures the claims of the route's long answers: a language model, the shipped judge with words, or words alone."""
     judge = context.route.judge
     if judge.claims == "llm":
         return asked_support.build(context)
@@ -173,12 +173,12 @@ def claims_support(context: RouteContext) -> SupporterFactory:
 
 
 def always(supporter: Supporter) -> SupporterFactory:
-    """One for all requests."""
+    """A factory that returns the same part for all requests."""
     return lambda _asker, _spent: supporter
 
 
 def _sharing(route: Route) -> Sharing:
-    """Equal requests draw once; a cache where the route has one.
+    """Sample sharing of a route, with its cache if it has one.
 
     Raises:
         ConfigError: Redis is configured, and its library is missing or the address is not valid.
@@ -192,7 +192,7 @@ def _sharing(route: Route) -> Sharing:
 
 
 def _grader(context: RouteContext) -> RouteGrader | None:
-    """What judges a share of the answers; None where none is judged."""
+    """The grader of a share of the answers; None if the route grades none."""
     settings = context.route.grading
     if not settings.share:
         return None
@@ -213,7 +213,7 @@ def _grader(context: RouteContext) -> RouteGrader | None:
 
 
 def _decide(route: Route) -> Callable[[float], Action]:
-    """What the route does at a calibrated mean; without a policy, always hedge: at next to no confidence, by a note."""
+    """The route's action at a calibrated mean; without a policy always to hedge."""
     if (policy := route.policy) is None:
         return lambda _: "hedge"
     at_low: Action = "hedge" if policy.low_confidence == "note" else policy.low_confidence
@@ -238,7 +238,7 @@ def _decide(route: Route) -> Callable[[float], Action]:
 
 
 def _rewriters(context: RouteContext) -> Callable[[Job], Sequence[Rewriter]]:
-    """The rewriters in the order they are tried: the route's own, and behind an editor the template."""
+    """The rewriters in the order they are tried: the route's own, and the template after an editor."""
     name = context.route.rewriting.rewriter
     make, template = REWRITERS[name].load()(context), REWRITERS["template"].load()(context)
     if name == "template":

@@ -1,4 +1,4 @@
-"""The named keys as requests meet them: in memory, by the hash of their secrets, read again when the store's have changed."""
+"""The named keys in memory, by the hash of their secrets, read again when the store has changed."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from hedgerow.proxy.types import Key
 
 
 class KeyRing:
-    """What each known hash stands for, also those of keys that have ended.
+    """The keys by hash, including keys that have ended.
 
     Attributes:
-        has_clients, has_people: whether there is, or ever was, a key of a client, and of a person.
+        has_clients, has_people: whether a key of a client, or of a person, exists or has existed.
     """
 
     def __init__(self) -> None:
@@ -28,22 +28,22 @@ class KeyRing:
         return len(self._by_hash)
 
     def find(self, key_hash: str) -> Secret | None:
-        """What a hash stands for."""
+        """The key with this hash."""
         return self._by_hash.get(key_hash)
 
     def named(self, name: str) -> Key | None:
-        """The key of a name."""
+        """The key with this name."""
         return next((secret.key for secret in self._by_hash.values() if secret.key.name == name), None)
 
     def hash_of(self, name: str) -> str | None:
-        """The hash of a key's present secret."""
+        """The hash of a key's current secret."""
         return next((h for h, s in self._by_hash.items() if s.key.name == name and s.until is None), None)
 
     def refresh(self, engine: Engine) -> None:
-        """Take over what has changed in the store. Blocks; requests meet the old keys or the new ones, never some of both.
+        """Read the keys again if the store has changed. Blocks; requests see the old keys or the new ones, never a mixture.
 
         Raises:
-            StoreError: the store cannot be read; the keys stay as they were.
+            StoreError: the store cannot be read; the keys are unchanged.
         """
         if (read := read_secrets(engine, self._revision)) is not None:
             self._revision, self._by_hash = read
@@ -55,17 +55,17 @@ State = Literal["active", "expired", "revoked"]
 
 
 def state_of(key: Key) -> State:
-    """What has become of a key by now."""
+    """The present state of a key."""
     if key.revoked_at is not None:
         return "revoked"
     return "expired" if key.expires_at is not None and time.time() >= key.expires_at else "active"
 
 
 def check_usable(secret: Secret) -> None:
-    """See that a secret still opens something.
+    """Check that a secret is still valid.
 
     Raises:
-        Unauthorized: it was replaced, or its key is revoked or expired; whoever has it may know which.
+        Unauthorized: it was replaced, or its key is revoked or expired; the message says which.
     """
     name, state = secret.key.name, state_of(secret.key)
     if state != "active":

@@ -1,7 +1,7 @@
-"""The limits of named keys: requests and tokens in a minute of the clock, and requests in flight at once.
+"""The limits of named keys: requests and tokens in a clock minute, and concurrent requests.
 
-Requests and places are counted before a request is looked at, exactly. What its tokens will be nobody knows by then: they are estimated and set aside,
-and what was really spent takes the place of the estimate when it is known, in the minute in which the request came.
+Requests and slots are counted exactly, before a request is processed. Its tokens are not known then: an estimate is reserved and replaced
+by the actual usage once that is known, in the minute of the request.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from hedgerow.proxy.types import BYTES_A_TOKEN, Key
 
 MINUTE = 60
 FIRST_GUESS = 1000
-"""Tokens that an answer of a key is taken to need before one was seen."""
+"""Estimated tokens of an answer before the first answer for a key."""
 FORGETTING = 0.9
-"""How fast the memory of a dear answer fades, with each that comes after it."""
+"""Factor by which the estimate falls with each cheaper answer."""
 
 Header = tuple[bytes, bytes]
 
 
 class Visit:
-    """A request within the limits of its key.
+    """A request that was admitted under the limits of its key.
 
     Attributes:
-        headers: of the answer, which say what is left of the limits.
+        headers: headers of the answer with the remaining limits.
     """
 
     def __init__(self, headers: Sequence[Header] = (), give_back: Callable[[], Awaitable[None]] | None = None) -> None:
@@ -38,7 +38,7 @@ class Visit:
         self._give_back = give_back
 
     async def leave(self) -> None:
-        """Give its place back, once. Done before the last byte of the answer is sent: a client that waits for it may ask again at once."""
+        """Release its slot, once. Called before the last byte of the answer is sent, so that the client can send its next request at once."""
         give_back, self._give_back = self._give_back, None
         if give_back is not None:
             with anyio.CancelScope(shield=True):
@@ -46,7 +46,7 @@ class Visit:
 
 
 class Limits:
-    """What requests of named keys may still use, in a process."""
+    """The limits of named keys in one process."""
 
     def __init__(self, counters: Counters, metrics: Metrics) -> None:
         self._counters, self._metrics = counters, metrics
@@ -54,10 +54,10 @@ class Limits:
         self._usual: dict[str, int] = {}
 
     async def enter(self, key: Key, ticket: str) -> Visit:
-        """Count a request, and take a place for it.
+        """Count a request and take a slot for it.
 
         Raises:
-            RateLimited: a limit is used up.
+            RateLimited: a limit is exhausted.
         """
         asks = []
         if (limit := key.requests_per_minute) is not None:
@@ -73,10 +73,10 @@ class Limits:
         return Visit(_headers("requests", limit, taken.used[0], taken) if limit is not None else [], give_back)
 
     async def set_aside(self, key: Key, ticket: str, size: int, answers: int) -> list[Header]:
-        """Set the tokens aside that a request of so many bytes, for so many answers, is taken to need; the headers that tell of it.
+        """Reserve the estimated tokens of a request, from its size in bytes and number of answers. Returns the headers with the rest.
 
         Raises:
-            RateLimited: there are not as many left in this minute. A fresh minute has room for any one request.
+            RateLimited: not enough tokens are left in this minute. At the start of a minute any one request is admitted.
         """
         if (limit := key.tokens_per_minute) is None:
             return []
@@ -90,7 +90,7 @@ class Limits:
         return _headers("tokens", limit, taken.used[0], taken)
 
     async def settle(self, key: Key, ticket: str, tokens: int) -> None:
-        """Count what a request has really spent; one that nothing was set aside for is not counted."""
+        """Replace the reservation by the actual usage; a request without a reservation is not counted."""
         if (held := self._set_aside.pop(ticket, None)) is None:
             return
         at, amount = held
@@ -121,6 +121,6 @@ def _resets_in(taken: Taken) -> int:
 
 
 def _headers(kind: str, limit: int, used: int, taken: Taken) -> list[Header]:
-    """The headers that OpenAI's clients and its own servers know."""
+    """Rate limit headers as OpenAI's API sends them."""
     figures = {"limit": str(limit), "remaining": str(max(0, limit - used)), "reset": f"{_resets_in(taken)}s"}
     return [(f"x-ratelimit-{name}-{kind}".encode(), value.encode()) for name, value in figures.items()]

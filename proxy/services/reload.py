@@ -1,8 +1,8 @@
-"""Replacing a process's services while requests are under way.
+"""Replace a process's services while requests are being served.
 
-A changed configuration, a switched mode and an activated map all take one way: new services are built beside the old ones and take over
-when they are complete; requests and shadow work that began with the old ones end with them. Where new services cannot be built the old
-ones stay, and `problem` says why. What operators set at run time lies in the store, so every process sees it within `POLL_S`.
+A changed configuration, a switched mode and an activated map are all handled the same way: new services are built beside the old ones and
+replace them when complete; requests and shadow work that started with the old ones finish with them. If new services cannot be built, the
+old ones stay, and `problem` has the reason. Operators' changes at run time are in the store, so every process sees them within `POLL_S`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 POLL_S = 1.0
-"""Seconds between two looks at the configuration file and at what operators have set."""
+"""Seconds between two checks of the configuration file and of operators' changes."""
 _FIXED = (
     "server.host",
     "server.port",
@@ -58,7 +58,7 @@ _FIXED = (
     "log.format",
     "log.level",
 )
-"""Keys that only a restart changes."""
+"""Configuration keys that take effect only after a restart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +73,11 @@ class ConfigReloader:
     """The services of a serving process over time. For one event loop.
 
     Attributes:
-        configured: the settings as in the file, without what operators have set.
-        states: what operators have set, by route.
-        problem: why the newest configuration is not in use; None where it is.
+        configured: the settings of the file, without operators' changes.
+        states: operators' changes, by route.
+        problem: the reason why the newest configuration is not in use; None if it is.
         health: the drift watcher's last report, by route.
-        promises: how the promises of each route do that makes any, by the watcher's last report.
+        promises: the state of each route's promises, from the watcher's last report.
         wake: set to read the configuration again at once (SIGHUP).
     """
 
@@ -101,7 +101,7 @@ class ConfigReloader:
 
     @property
     def services(self) -> Services:
-        """What a request that comes in now is answered with."""
+        """The services for new requests."""
         return self._generation.services
 
     @property
@@ -122,11 +122,11 @@ class ConfigReloader:
         self._generation = await self._build(effective(self.configured, self.states))
 
     async def close(self) -> None:
-        """Close the last services; those before them are closed by the background work."""
+        """Close the current services; earlier ones are closed by background work."""
         await self._close(self._generation)
 
     async def follow(self) -> None:
-        """Look at the store and the configuration file every `POLL_S` seconds, and at once when woken, until cancelled."""
+        """Check the store and the configuration file every `POLL_S` seconds, and at once when woken, until cancelled."""
         while True:
             with anyio.move_on_after(POLL_S):
                 await self.wake.wait()
@@ -135,13 +135,13 @@ class ConfigReloader:
             await self.look(reload=asked)
 
     async def look(self, *, reload: bool = False) -> None:
-        """Take over what has changed in the store and in the file (or, where `reload` is set, read the file again)."""
+        """Apply changes of the store and of the file (if `reload` is set, read the file again in any case)."""
         async with self._lock:
             await self._look_at_store()
             await self._look_at_file(reload)
 
     def keep(self, report: Watched) -> None:
-        """Keep what the drift watcher found last, and tell the metrics."""
+        """Store the drift watcher's last report and update the metrics."""
         self.health, self.promises = report.health, report.promises
         for health in report.health.values():
             self.services.metrics.set_health(health)
@@ -157,7 +157,7 @@ class ConfigReloader:
         return {route.name: self._maps.of_route(route) for route in self.services.settings.routes if route.calibrates}
 
     def standing(self) -> dict[str, Standing]:
-        """By route that promises something, the certificate that its answers are served by, or why there is none."""
+        """By route with promises, the certificate in use, or the reason why there is none."""
         if self._maps is None:
             return {}
         standings = {route.name: self._maps.standing_of(route) for route in self.services.settings.routes}
@@ -177,7 +177,7 @@ class ConfigReloader:
 
     @property
     def map_problems(self) -> dict[str, str]:
-        """By route, why a map that it should use cannot be used; its answers are uncalibrated meanwhile."""
+        """By route, the reason why its map cannot be used; its answers are uncalibrated in the meantime."""
         return self._maps.problems(self.services.settings) if self._maps is not None else {}
 
     async def _look_at_store(self) -> None:
@@ -196,7 +196,7 @@ class ConfigReloader:
             await asyncio.gather(*(route.sharing.forget() for route in self.services.steps.values()))
         if states == self.states:
             return
-        self.states = states  # also where they cannot be used: they are tried again when they change
+        self.states = states  # also if they cannot be used: they are tried again when they change
         if await self._take_over(self.configured, "route_states_rejected"):
             log.info("routes_changed", routes=modes(self.services.settings))
 
@@ -216,8 +216,8 @@ class ConfigReloader:
             log.info("config_reloaded", needs_restart=needs_restart, routes=modes(self.services.settings))
 
     async def _take_over(self, settings: Settings, rejected: str) -> bool:
-        """Replace the services; the old ones are closed when the last request that uses them has ended. Where new ones cannot be built,
-        whatever the reason, the old ones stay.
+        """Replace the services; the old ones are closed when the last request that uses them has ended. If new ones cannot be built, for
+        whatever reason, the old ones stay.
         """
         try:
             generation = await self._build(effective(settings, self.states))
@@ -237,7 +237,7 @@ class ConfigReloader:
         log.error(event, reason=reason)
 
     async def _retire(self, old: _Generation) -> None:
-        """Close services when nothing uses them any more, or when the process ends."""
+        """Close services when nothing uses them, or when the process ends."""
         try:
             await old.services.in_use.wait()
         finally:
@@ -255,7 +255,7 @@ class ConfigReloader:
             upstreams = by_name(settings, held)
             maps = await anyio.to_thread.run_sync(self._open_maps, settings)
             steps = await anyio.to_thread.run_sync(self._pipelines, settings, upstreams, maps)
-        except BaseException:  # also a cancellation: nothing stays open
+        except BaseException:  # also on cancellation: nothing stays open
             await self._pool.release(held)
             raise
         self._maps = maps
@@ -269,7 +269,7 @@ class ConfigReloader:
     def _pipelines(
         self, settings: Settings, upstreams: Mapping[str, Upstream], maps: ActiveMaps | None
     ) -> Mapping[str, RoutePipeline]:
-        """The pipelines, and the modules of `preload` imported; where no route calibrates, nothing is imported."""
+        """Make the pipelines and import the modules of `preload`; if no route calibrates, nothing is imported."""
         if maps is None:
             return {}
         for module in self._preload:
@@ -278,11 +278,11 @@ class ConfigReloader:
         return pipelines
 
     async def _rehearsed(self, settings: Settings, steps: Mapping[str, RoutePipeline]) -> None:
-        """Load what the first answers need, while the proxy serves already."""
+        """Warm the pipelines up while the proxy is already serving."""
         await anyio.to_thread.run_sync(load_object(REHEARSAL), settings.routes, steps)
 
     def _open_maps(self, settings: Settings) -> ActiveMaps | None:
-        """The active maps; None where no route may calibrate: then the mathematics is never imported."""
+        """The active maps; None if no route may calibrate: then the mathematics is never imported."""
         if not any(route.calibrates for route in settings.routes):
             return None
         maps: ActiveMaps = load_object(STORED_MAPS)(settings, self.audit.engine)
@@ -295,7 +295,7 @@ def modes(settings: Settings) -> dict[str, str]:
 
 
 def _stamp(path: Path | None) -> tuple[int, int, int] | None:
-    """What changes when a file does; None where there is none."""
+    """A value that changes when a file changes; None without a file."""
     try:
         status = path.stat() if path is not None else None
     except OSError:
@@ -304,7 +304,7 @@ def _stamp(path: Path | None) -> tuple[int, int, int] | None:
 
 
 def _value(settings: Settings, key: str) -> object:
-    """The setting that a dotted key names."""
+    """The setting with a dotted key."""
     value: object = settings
     for part in key.split("."):
         value = getattr(value, part)

@@ -1,4 +1,4 @@
-"""Routes as they run: the configuration with what operators have set on top, and its description for the admin API and command line."""
+"""Routes in effect: the configuration with operators' changes applied, and its description for admin API and command line."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 def effective(settings: Settings, states: Mapping[str, RouteState]) -> Settings:
-    """The configuration with what operators have set on top: a route's mode, and the map that it uses."""
+    """The configuration with operators' changes applied: a route's mode and map."""
     routes = []
     for route in settings.routes:
         state = states.get(route.name)
         changed: Json = {"mode": state.mode, "map": state.map_id} if state else {}
         changed = {key: value for key, value in changed.items() if value is not None}
         if "mode" in changed:
-            changed["split"] = None  # whoever sets a mode means every request
+            changed["split"] = None  # a mode set by an operator applies to every request
         routes.append(route.model_copy(update=changed))
     return settings.model_copy(update={"routes": tuple(routes)})
 
@@ -36,8 +36,8 @@ def describe(
     maps: Mapping[str, Mapping[str, ActiveMap]],
     promises: Mapping[str, RoutePromises] | None = None,
 ) -> list[Json]:
-    """Every route: mode and map as requests meet them and as configured, the maps that are active by model ("": every other one), who
-    set them, and the health of the map.
+    """Every route: mode and map in effect and as configured, the active maps by model ("": all other models), who set them, and the health of
+    the map.
     """
     routes = []
     in_use = {route.name: route for route in running.routes}

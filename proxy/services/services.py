@@ -1,6 +1,7 @@
-"""What a process answers requests with: upstreams, the pipeline of each route, the audit store, metrics and tracing.
+"""The services of a process: upstreams, the pipeline of each route, the audit store, metrics and tracing.
 
-What a configuration does not use is never imported: no FAISS and no lexicon where every route is off, no LiteLLM without a route to it.
+Libraries that a configuration does not use are never imported: no FAISS and no lexicon if every route is off, no LiteLLM without a route
+to it.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ STORED_MAPS = "hedgerow.proxy.services.active_map:stored_maps"
 
 
 class RefCount:
-    """How many requests and pieces of background work use a set of services; services that were replaced are closed when none does."""
+    """Number of requests and background jobs that use a set of services; replaced services are closed when it is zero."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -55,13 +56,13 @@ class RefCount:
             self._idle.set()
 
     async def wait(self) -> None:
-        """Return when nothing uses the services."""
+        """Wait until nothing uses the services."""
         await self._idle.wait()
 
 
 @dataclass(frozen=True, slots=True)
 class Pipelines:
-    """What answers are made with.
+    """Upstreams and pipelines.
 
     Attributes:
         upstreams: by name.
@@ -75,14 +76,14 @@ class Pipelines:
 
 @dataclass(frozen=True, slots=True)
 class Services(Pipelines):
-    """What a serving process answers requests with; passed as an argument, replaced as a whole by `ConfigReloader`.
+    """The services of a serving process; passed as an argument, replaced as a whole by `ConfigReloader`.
 
     Attributes:
         background: work that outlives its request.
-        tracing: None where it is off.
-        in_use: the requests and the work that use these services now.
-        keys, limits: the named keys and what they may still use, the same objects for the life of the process.
-        budgets: what calibrated requests may still spend, the same for the life of the process.
+        tracing: None if it is off.
+        in_use: counts the requests and jobs that use these services now.
+        keys, limits: the named keys and their limits, the same objects for the life of the process.
+        budgets: the budgets of calibrated requests, the same object for the life of the process.
     """
 
     audit: AuditStore
@@ -95,7 +96,7 @@ class Services(Pipelines):
     budgets: Budgets
 
     def start(self, work: Coroutine[None, None, None], name: str) -> None:
-        """Begin work that outlives its request and uses these services. `name` is the kind of work, a dash, and an id."""
+        """Start work that outlives its request and uses these services. `name` is the kind of work, a dash, and an id."""
         self.in_use.__enter__()
         task = self.background.start(name.partition("-")[0], work, name)
         task.add_done_callback(self.in_use.__exit__)
@@ -103,8 +104,8 @@ class Services(Pipelines):
 
 @asynccontextmanager
 async def open_pipelines(settings: Settings) -> AsyncIterator[Pipelines]:
-    """Upstreams and pipelines without a store and without background work: for the command line and for experiments. Of a group, the first
-    member is asked alone.
+    """Upstreams and pipelines without store and background work, for the command line and experiments. Of a group only the first member is
+    called.
 
     Raises:
         ConfigError: something that the configuration names is not there.
@@ -129,7 +130,7 @@ def _pipelines(settings: Settings, upstreams: Mapping[str, Upstream]) -> Mapping
 
 
 async def open_tracing(settings: Settings, stack: AsyncExitStack) -> Tracing | None:
-    """Tracing as configured, closed with the stack; None where it is off.
+    """Tracing as configured, closed with the stack; None if it is off.
 
     Raises:
         ConfigError: it is on, and its libraries are not installed.
@@ -142,10 +143,10 @@ async def open_tracing(settings: Settings, stack: AsyncExitStack) -> Tracing | N
 
 
 def check_services(settings: Settings) -> list[str]:
-    """Check that what the configuration names is there, without opening a connection or loading a model.
+    """Check that everything the configuration names exists, without opening a connection or loading a model.
 
     Returns:
-        What a proxy would start in spite of: maps that are missing or damaged in the folder.
+        Problems that do not prevent a start: maps that are missing or damaged in the folder.
 
     Raises:
         ConfigError: a model file, a library or a lexicon is missing or unusable, or the store's address is.
@@ -163,8 +164,8 @@ def check_services(settings: Settings) -> list[str]:
 
 
 def judge_state(settings: Settings) -> str | None:
-    """Who reads the claims of long answers on the routes that leave it open: "local", or "none" and what is missing; None where no route
-    asks. Loads no model.
+    """The judge of claims on routes that do not name one: "local", or "none" and what is missing; None if there is no such route. Loads no
+    model.
     """
     if not any(route.calibrates and route.judge.claims == "auto" for route in settings.routes):
         return None

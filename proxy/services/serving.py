@@ -1,4 +1,4 @@
-"""Opening what a serving process needs, and the loops that run beside its requests."""
+"""Open the services of a serving process and start its background loops."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ log = structlog.get_logger(__name__)
 async def open_reloader(
     settings: Settings, config: Path | None = None, preload: Sequence[str] = ()
 ) -> AsyncIterator[ConfigReloader]:
-    """Everything that a serving process needs, with what runs beside its requests; closed at the end. The modules named by `preload` are
-    imported as soon as a route calibrates.
+    """The services of a serving process with their background loops; closed at the end. The modules named by `preload` are imported as soon as
+    a route calibrates.
 
     Raises:
         ConfigError: something that the configuration names is not there, or its spool cannot be written.
@@ -55,14 +55,14 @@ async def open_reloader(
         stack.push_async_callback(reloader.close)
         stack.push_async_callback(_give_up_duties, base.audit)
         stack.push_async_callback(base.background.aclose)
-        if threading.current_thread() is threading.main_thread():  # only there signals can be handled
+        if threading.current_thread() is threading.main_thread():  # only the main thread can handle signals
             asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reloader.wake.set)
         _start_loops(base, reloader)
         yield reloader
 
 
 async def _open_base(settings: Settings, stack: AsyncExitStack) -> Services:
-    """What is the same for the life of the process, closed with the stack: services without upstreams and pipelines yet.
+    """The services that live as long as the process, closed with the stack; without upstreams and pipelines yet.
 
     Raises:
         ConfigError: a library that the configuration needs is missing.
@@ -96,7 +96,7 @@ async def _open_base(settings: Settings, stack: AsyncExitStack) -> Services:
 
 
 def _start_loops(base: Services, reloader: ConfigReloader) -> None:
-    """Begin what runs beside the requests until the process ends."""
+    """Start the background loops, which run until the process ends."""
     audit, metrics, background = base.audit, base.metrics, base.background
     if metrics.shared is not None:
         background.keep_running("metrics", lambda: _set_gauges(metrics))
@@ -107,8 +107,8 @@ def _start_loops(base: Services, reloader: ConfigReloader) -> None:
 
 
 def store_failure(settings: Settings, error: StoreError) -> str:
-    """Why the store cannot be opened and what to change, in one sentence without a password."""
-    driver = getattr(error.__cause__, "orig", None)  # what the database said itself
+    """One sentence, without a password, that says why the store cannot be opened and what to change."""
+    driver = getattr(error.__cause__, "orig", None)  # the database's own message
     reason = (
         str(driver).strip().splitlines()[0] if driver is not None and str(driver).strip() else str(error).rstrip(".")
     )
@@ -117,14 +117,14 @@ def store_failure(settings: Settings, error: StoreError) -> str:
 
 
 async def _set_gauges(metrics: Metrics) -> None:
-    """Let the other workers know what this process has in flight."""
+    """Publish this process's requests in flight to the metrics of all workers."""
     while True:
         metrics.set_gauges()
         await asyncio.sleep(NOW_EVERY_S)
 
 
 async def _give_up_duties(audit: AuditStore) -> None:
-    """What this process did for all, another one does from now on."""
+    """Release the duties that this process has for all processes, so that another takes them."""
     try:
         await anyio.to_thread.run_sync(leases.give_up, audit.engine, audit.writer.id)
     except StoreError as error:

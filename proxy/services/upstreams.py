@@ -1,4 +1,4 @@
-"""The upstreams of a process: opened, shared by the services that use them, put together into groups."""
+"""The upstreams of a process: opened, shared by successive services, combined into groups."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class OpenUpstream:
-    """An upstream, and how many sets of services use it."""
+    """An upstream, and the number of sets of services that use it."""
 
     name: str
     settings: Single
@@ -31,14 +31,14 @@ class OpenUpstream:
 
 
 class UpstreamPool:
-    """Opens upstreams; one whose settings did not change is shared by the old services and the new ones."""
+    """Opens upstreams. One with unchanged settings is shared by the old and the new services."""
 
     def __init__(self, tracing: Tracing | None = None, counter: CallCounter | None = None) -> None:
         self._tracing, self._counter = tracing, counter
         self._open: dict[str, OpenUpstream] = {}
 
     async def acquire(self, settings: Settings) -> list[OpenUpstream]:
-        """The upstreams that routes may call, opened where they are not open yet.
+        """The upstreams that routes may call, opened if necessary.
 
         Raises:
             ConfigError: one cannot be opened; those that were are released.
@@ -48,7 +48,7 @@ class UpstreamPool:
         try:
             for name in named_upstreams(settings):
                 acquired.append(await self._acquire(name, single[name]))
-        except BaseException:  # also a cancellation: nothing stays open
+        except BaseException:  # also on cancellation: nothing stays open
             await self.release(acquired)
             raise
         return acquired
@@ -62,7 +62,7 @@ class UpstreamPool:
         return entry
 
     async def release(self, acquired: Sequence[OpenUpstream]) -> None:
-        """Give upstreams back; those that nobody uses any more are closed."""
+        """Release upstreams; unused ones are closed."""
         for entry in acquired:
             entry.users -= 1
             if entry.users == 0:
@@ -79,12 +79,12 @@ def named_upstreams(settings: Settings) -> list[str]:
 
 
 def singles(upstreams: Mapping[str, UpstreamSettings]) -> dict[str, Single]:
-    """Those that are not groups."""
+    """The upstreams that are not groups."""
     return {name: each for name, each in upstreams.items() if not isinstance(each, GroupUpstream)}
 
 
 def by_name(settings: Settings, acquired: Sequence[OpenUpstream], *, firsts_alone: bool = False) -> dict[str, Upstream]:
-    """Upstreams by name, with the groups that can be made of them; of these, where `firsts_alone` is set, the first member only."""
+    """Upstreams by name, with the groups that can be made of them; with `firsts_alone` a group is its first member."""
     single = {entry.name: entry.upstream for entry in acquired}
     groups = {
         name: Group(name, group.of_first() if firsts_alone else group, single)
@@ -103,7 +103,7 @@ def _named(route: Route) -> set[str | None]:
 
 
 async def open_upstream(name: str, upstreams: Mapping[str, UpstreamSettings]) -> Upstream:
-    """One upstream of these, ready for calls; of a group, the first member. For commands.
+    """Open one of these upstreams for a command; of a group, its first member.
 
     Raises:
         ConfigError: a library or a model file is missing or unusable.
@@ -118,7 +118,7 @@ async def open_upstream(name: str, upstreams: Mapping[str, UpstreamSettings]) ->
 async def _open(
     name: str, settings: Single, tracing: Tracing | None = None, counter: CallCounter | None = None
 ) -> WatchedUpstream:
-    """One upstream that is not a group, watched; with tracing, each call is a span.
+    """Open one upstream that is not a group, with metrics; with tracing each call is a span.
 
     Raises:
         ConfigError: a library or a model file is missing or unusable.

@@ -1,4 +1,4 @@
-"""Verdicts as they come in: stored with their scores, counted, and logged."""
+"""Store incoming verdicts with their scores, count and log them."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ log = structlog.get_logger(__name__)
 async def record_verdicts(
     store: AuditStore, metrics: Metrics, added: Sequence[Verdict], *, in_time: bool = False
 ) -> list[VerdictResult | None]:
-    """Store verdicts with their scores, count and log them; None in the place of each whose answer or claim does not exist.
+    """Store verdicts with their scores, count and log them. Returns None in place of a verdict whose answer or claim does not exist.
 
     Args:
-        in_time: wait for rows that are still being made: whoever judges may be quicker than the shadow.
+        in_time: wait for rows that are still being written: a verdict may arrive before the shadow work is done.
 
     Raises:
         StoreError: the store cannot be written.
@@ -63,7 +63,7 @@ def _count(metrics: Metrics, result: VerdictResult) -> None:
 
 
 def consider(services: Services, result: Result) -> None:
-    """Have the route's grader judge an answer, if it takes this one. Returns at once; the judging outlives the request."""
+    """Let the route's grader grade an answer, if it selects this one. Returns at once; grading continues in the background."""
     pipeline, answer = services.steps.get(result.job.route.name), result.served or result.draft
     if result.confidence is None or answer is None or pipeline is None:
         return

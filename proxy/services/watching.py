@@ -18,13 +18,13 @@ log = structlog.get_logger(__name__)
 EXAMINE = "hedgerow.proxy.monitoring.watching:examine"
 REPORTED = "hedgerow.proxy.monitoring.watching:reported"
 _BUSY_SHARE = 20.0
-"""Examining routes takes at most one part in so many of the time."""
+"""Examining routes takes at most 1 / `_BUSY_SHARE` of the time."""
 _TURNS = 3
-"""A process that has not examined anything for so many pauses has lost its turn."""
+"""A process that has examined nothing for this many intervals loses the duty."""
 
 
 async def watch(reloader: ConfigReloader) -> None:
-    """Examine maps and promises every `drift.every_s` seconds, or show what the process found whose turn it is. Where no route calibrates,
+    """Examine maps and promises every `drift.every_s` seconds, or show the report of the process that has the duty. If no route calibrates,
     the mathematics is never imported.
     """
     while True:
@@ -43,8 +43,10 @@ async def watch(reloader: ConfigReloader) -> None:
 
 
 async def _take_turn(reloader: ConfigReloader, pause: float) -> float:
-    """Examine everything; returns the seconds until this process's next turn, for which it keeps the duty."""
-    await anyio.to_thread.run_sync(load_object, EXAMINE)  # importing the mathematics, once, says nothing of the work
+    """Examine everything; returns the seconds until the next examination, for which this process keeps the duty."""
+    await anyio.to_thread.run_sync(
+        load_object, EXAMINE
+    )  # the time to import the mathematics, once, is not part of the work
     started = time.perf_counter()
     await examine(reloader)
     pause = max(pause, _BUSY_SHARE * (time.perf_counter() - started))
@@ -53,7 +55,7 @@ async def _take_turn(reloader: ConfigReloader, pause: float) -> float:
 
 
 async def examine(reloader: ConfigReloader) -> None:
-    """Examine every route's map for drift and its promises now, whoever's turn it is; raise new alarms and keep the report.
+    """Examine every route's map for drift and its promises now, whichever process has the duty; raise new alarms and store the report.
 
     Raises:
         StoreError: the store cannot be used.
