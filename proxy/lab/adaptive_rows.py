@@ -1,4 +1,4 @@
-"""Answers that were drawn in full, as an adaptive map learns from them: groups of equal meaning, which are right, and what each looks like."""
+"""Training data of adaptive maps: answers that were drawn in full, with their groups by meaning, labels and token probabilities."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from hedgerow.proxy.lab.rows import Row, Sampled
 from hedgerow.proxy.types import Clustering, Sample
 
 MOST_ANSWERS = 20
-"""Answers to a question that are learned from."""
+"""Answers to a question that are used for fitting."""
 ENOUGH = 0.9
-"""Share of the questions that must have as many answers as are learned from; the others are left out."""
+"""Share of the questions that must have the number of answers used for fitting; questions with fewer are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class DrawnRow:
 
     Attributes:
         cluster: number of each answer's group.
-        right: whether each is right; None where that is not known.
+        right: whether each is right; None if unknown.
     """
 
     question: str
@@ -42,7 +42,7 @@ class DrawnRow:
 
 @dataclass(frozen=True, slots=True)
 class DrawnRows:
-    """Rows in file order, and what is not among them: rows that cannot be used (`bad`), and the number of those with no answer known to be right or wrong (`unsettled`)."""
+    """Usable rows in file order, rows that cannot be used (`bad`), and the number of rows without a label (`unsettled`)."""
 
     rows: tuple[DrawnRow, ...]
     bad: tuple[BadRow, ...]
@@ -79,8 +79,8 @@ async def read_drawn(
 
 
 def _graded(row: Sampled, clustering: Clustering) -> tuple[bool | None, ...]:
-    """Which answers are right: by their own labels, by right answers, or by the draft's label, which its group shares. Where the draft is right, every
-    answer that means something else is wrong; where it is wrong, they may be either.
+    """Which answers are right: by their own labels, by the right answers, or by the draft's label, which holds for its group. If the draft is
+    right, answers with another meaning are wrong; if it is wrong, they are unknown.
     """
     if row.labels:
         return row.labels

@@ -1,5 +1,5 @@
-"""Recorded answers, each with further answers to the same question: read twice, measured one at a time. What was measured is kept in a ledger under
-keys by which the same file finds it again, so that no judge is paid for it twice.
+"""Recorded answers, each with further answers to the same question: read twice, measured one at a time. Measured rows are kept in a ledger
+under a key made from their content, so that no judge is paid for twice.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hedgerow.proxy.lab.ledger import read_ledger
 from hedgerow.proxy.types import Json
 
 SHOWN = 5
-"""Rows at fault that are kept with their reasons; the others are counted."""
+"""Number of bad rows that are kept with their reasons; further ones are only counted."""
 
 
 def _text(item: object) -> object:
@@ -34,7 +34,7 @@ SampleText = Annotated[StrictStr, BeforeValidator(_text)]
 
 
 def why_refused(error: ValidationError, wanted: str) -> str:
-    """The first thing that is wrong with a row, in words; `wanted` says what a row holds."""
+    """The first error of a row, in words; `wanted` describes a valid row."""
     first = error.errors(include_url=False)[0]
     where = ".".join(str(part) for part in first["loc"])
     if first["type"] == "missing":
@@ -45,7 +45,7 @@ def why_refused(error: ValidationError, wanted: str) -> str:
 
 
 class WithSamples(BaseModel):
-    """What every row of an answer holds that is to be measured: the answer, and at least one further answer of the same model."""
+    """The fields of every row that can be measured: the answer, and at least one further answer of the same model."""
 
     question: Text = ""
     answer: StrictStr
@@ -68,13 +68,13 @@ class Item(Generic[Answered]):
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """What a first pass over the rows finds.
+    """The result of a first pass over the rows.
 
     Attributes:
-        rows: those that can be used.
-        left: of these, answers that are neither measured nor kept.
-        bad: the first rows at fault.
-        n_bad: how many there are.
+        rows: number of usable rows.
+        left: number of these that are not measured yet.
+        bad: the first bad rows.
+        n_bad: number of bad rows.
     """
 
     rows: int
@@ -85,7 +85,7 @@ class Looked:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How many answers are measured at once; what is called after each, and for each that could not be measured (line, why)."""
+    """Number of answers measured at once; callbacks after each, and for each failure (line, reason)."""
 
     concurrency: int = 1
     on_done: Callable[[], None] = lambda: None
@@ -96,7 +96,7 @@ UNWATCHED = Pace()
 
 
 def keyed(rows: Iterable[tuple[int, Row]]) -> Iterator[tuple[int, str, Row]]:
-    """Line, key and row; "" for a row that is not to be measured. Equal answers have different keys: each of them counts."""
+    """Line, key and row; the key is "" for a row that is not to be measured. Equal answers get different keys: each of them counts."""
     seen: Counter[bytes] = Counter()
     for line, row in rows:
         key = ""
@@ -111,7 +111,7 @@ def keyed(rows: Iterable[tuple[int, Row]]) -> Iterator[tuple[int, str, Row]]:
 def look(
     rows: Iterable[tuple[int, object]], kept: Container[str], see: Callable[[WithSamples, bool], None] | None = None
 ) -> Looked:
-    """Read all rows once and keep none; `see` gets each answer, and whether it is left to be measured."""
+    """Read all rows once, without keeping them; `see` receives each answer, and whether it must still be measured."""
     usable = left = n_bad = 0
     bad: list[BadRow] = []
     for _, key, row in keyed(rows):
@@ -128,11 +128,11 @@ def look(
 
 
 def kept_in(path: Path | None, parse: Callable[[Json], object], kind: type[Measured]) -> dict[str, Measured]:
-    """The measured rows of a ledger by key; none where there is no file.
+    """The measured rows of a ledger by key; empty without a file.
 
     Raises:
-        LedgerError: it holds something else than rows.
-        InputError: a row of it is not a measured one.
+        LedgerError: a line is not a row.
+        InputError: a row is not a measured row.
     """
     if path is None or not path.exists():
         return {}
@@ -154,7 +154,7 @@ def _measured(path: Path, parse: Callable[[Json], object], kind: type[Measured],
 async def work_through(
     items: Iterable[Item[Answered]], measure: Callable[[Item[Answered]], Awaitable[None]], pace: Pace
 ) -> Outcome:
-    """Measure every item; one that fails is reported and left for the next time."""
+    """Measure every item; a failed one is reported and left for the next run."""
 
     def failed(item: Item[Answered], failure: ProxyError) -> None:
         pace.on_failure(item.line, f"{failure.code}: {failure.message}")

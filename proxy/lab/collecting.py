@@ -1,4 +1,4 @@
-"""Asking many questions through a route, so that nothing paid for is lost: what it costs, several at a time, and how answers become a row."""
+"""Ask many questions through a route, several at a time, and store every answer as it arrives: its cost and its row."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from hedgerow.proxy.types import Json, Usage
 from hedgerow.proxy.upstreams.answers import sample_of, usage_of
 
 PATIENCE = 5
-"""Items in a row that may fail before the upstream counts as dead."""
+"""Consecutive failures after which the upstream counts as down."""
 CHARS_PER_TOKEN = 4
-"""Of English text; only for the estimate that is shown before anything is spent."""
+"""Characters per token of English text; used only for the estimate that is shown before anything is spent."""
 ANSWER_TOKENS = 50
-"""Of an answer, likewise."""
+"""Tokens of an answer; used only for the same estimate."""
 
 
 Item = TypeVar("Item")
@@ -38,15 +38,15 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is asked, and of whom.
+    """How questions are asked.
 
     Attributes:
-        model: the model asked for, where the route does not fix one.
-        system: a system message that goes before every question; "" for none.
-        logprobs: whether log-probabilities are asked for.
+        model: the model to ask for, if the route does not fix one.
+        system: a system message before every question; "" for none.
+        logprobs: whether to request log-probabilities.
 
     Raises:
-        ConfigError: the route draws its draft apart from its samples, so that answers drawn alike say nothing about it.
+        ConfigError: the route draws its draft differently from its samples, so that the collected answers would not represent it.
     """
 
     route: Route
@@ -63,7 +63,7 @@ class Plan:
 
     @property
     def drawn(self) -> Json:
-        """How answers are drawn, as every row says."""
+        """How answers are drawn, as stored in every row."""
         sampling = self.route.sampling
         return {
             "upstream": self.route.upstream,
@@ -83,11 +83,11 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What is about to be spent: calls, and tokens as far as they can be guessed.
+    """Estimated cost: calls and tokens.
 
     Attributes:
-        model: who is asked; "" where that is not known before.
-        answers: how many are drawn, each taken to have so many tokens (`answer_tokens`).
+        model: the model; "" if not known in advance.
+        answers: number of answers, each estimated at `answer_tokens` tokens.
     """
 
     model: str
@@ -98,11 +98,11 @@ class Cost:
 
     @property
     def tokens(self) -> int:
-        """Of the answers."""
+        """Estimated tokens of the answers."""
         return self.answers * self.answer_tokens
 
     def in_dollars(self, prices: Prices) -> str:
-        """About how many dollars that are and by which prices; or that nobody knows."""
+        """The estimated dollars and the source of the prices, as text; or that the price is unknown."""
         if not self.calls:
             return dollars(0.0)
         if (price := prices.of(self.model)) is None:
@@ -112,7 +112,7 @@ class Cost:
 
 
 def cost(plan: Plan, questions: Iterable[Question], ledger: Ledger, *, at_once: bool) -> Cost:
-    """The calls that are left, and their prompts' tokens; `at_once`: one call brings all answers of a question."""
+    """The cost of the remaining questions; `at_once`: one call returns all answers of a question."""
     calls = tokens = answers = 0
     for question in questions:
         missing = max(0, plan.route.sampling.n - len(ledger.answers(question.key)))
@@ -132,7 +132,7 @@ async def collect(
     on_done: Callable[[], None] = lambda: None,
     on_failure: Callable[[Question, ProxyError], None] = lambda _question, _failure: None,
 ) -> Outcome:
-    """Ask every question that the ledger does not have; what fails is left for the next time."""
+    """Ask every question that is not in the ledger; failed ones are left for the next run."""
     todo = [question for question in questions if question.key not in ledger.done]
     accepted = Accepted()
     return await work_off(
@@ -145,7 +145,7 @@ async def collect(
 
 
 async def _ask(plan: Plan, question: Question, upstream: Upstream, ledger: Ledger, accepted: Accepted) -> None:
-    """Draw what is missing of one question; the answers are kept as they come.
+    """Draw the missing answers to one question; each is stored on arrival.
 
     Raises:
         ProxyError: not all answers came, or too few of them have text.
@@ -157,7 +157,7 @@ async def _ask(plan: Plan, question: Question, upstream: Upstream, ledger: Ledge
     def arrived(completion: Json) -> None:
         answers = _answers(completion)
         if len(answers) == n:
-            whole.extend(answers)  # all at once: the row itself is the first that is written
+            whole.extend(answers)  # one call: the row is written directly
         else:
             ledger.keep(question.key, answers)
 
@@ -174,7 +174,7 @@ async def _ask(plan: Plan, question: Question, upstream: Upstream, ledger: Ledge
 
 
 def _answers(completion: Json) -> list[Json]:
-    """The answers of one completion, with its cost on the first of them."""
+    """The answers of one completion, the first of them with its cost."""
     usage, model = usage_of(completion), completion.get("model")
     answers: list[Json] = []
     for choice in completion["choices"]:
@@ -190,7 +190,7 @@ def _answers(completion: Json) -> list[Json]:
 
 
 def _row(plan: Plan, question: Question, answers: Sequence[Json]) -> Json:
-    """What `hedgerow fit` reads. Answers without text are counted, not kept: the proxy compares none of them either."""
+    """A row for `hedgerow fit`. Answers without text are counted but not kept, because the proxy does not compare them either."""
     spent = [answer["usage"] for answer in answers if "usage" in answer]
     answered_by = next((answer["model"] for answer in answers if answer.get("model")), "")
     row: Json = {"id": question.id or question.line, "question": question.text, "gold": list(question.gold)}
@@ -200,7 +200,7 @@ def _row(plan: Plan, question: Question, answers: Sequence[Json]) -> Json:
     if len(row["samples"]) < len(answers):
         row["without_text"] = len(answers) - len(row["samples"])
     if not question.gold:
-        row["correct"] = None  # not known yet
+        row["correct"] = None  # filled in by grading
     row["model"] = plan.route.model or plan.model or answered_by
     row["usage"] = {"prompt_tokens": sum(u[0] for u in spent), "completion_tokens": sum(u[1] for u in spent)}
     return row
@@ -212,7 +212,7 @@ def _sample(answer: Json) -> Json:
 
 @dataclass(slots=True)
 class Outcome:
-    """How it ended: items done, items that failed, and whether the upstream was given up before all had their turn."""
+    """Number of items done and failed, and whether the work stopped early because the upstream is down."""
 
     done: int = 0
     failed: int = 0
@@ -227,7 +227,7 @@ async def work_off(
     on_done: Callable[[], None] = lambda: None,
     on_failure: Callable[[Item, ProxyError], None] = lambda _item, _failure: None,
 ) -> Outcome:
-    """Do every item. One that fails is reported and left; after `PATIENCE` failures in a row so are all that are not begun."""
+    """Process every item. A failed item is reported and left; after `PATIENCE` consecutive failures no further item is started."""
     outcome, waiting, in_a_row = Outcome(), iter(items), 0
 
     async def worker() -> None:
@@ -236,7 +236,7 @@ async def work_off(
             try:
                 await work(item)
             except ProxyError as failure:
-                in_a_row += not isinstance(failure, WorkerLost)  # says nothing about the upstream
+                in_a_row += not isinstance(failure, WorkerLost)  # does not mean that the upstream is down
                 outcome.failed += 1
                 on_failure(item, failure)
             else:
@@ -261,11 +261,11 @@ async def asked_at(
     per_minute: float | None = None,
     already: Upstream | None = None,
 ) -> AsyncIterator[Upstream]:
-    """One of these upstreams, open wherever there are workers, for calls.
+    """Open one of these upstreams in every worker.
 
     Args:
-        per_minute: at most so many calls, over all workers; None for no bound.
-        already: the same one where it is open in this process.
+        per_minute: maximum number of calls a minute over all workers; None for no limit.
+        already: the upstream if it is already open in this process.
 
     Raises:
         ConfigError: a library or a model file is missing or unusable.
@@ -275,7 +275,7 @@ async def asked_at(
         opening = partial(given, already)
     async with place.workers(opening) as workers:
         asked = _Asked(workers, honours_n=await workers.run(_honours_n), per_minute=per_minute)
-        yield cast(Upstream, asked)  # drawing completes, and never relays
+        yield cast(Upstream, asked)  # only `complete` is needed here
 
 
 @asynccontextmanager
@@ -296,7 +296,7 @@ async def _complete(upstream: Upstream, call: Call) -> Json:
 
 
 class _Asked:
-    """An upstream that workers ask, evenly. A call is handed out once: whether one that was lost with its worker was paid, nobody knows."""
+    """An upstream that is called by workers, at an even rate. A call that is lost with its worker is not repeated: it may have been paid for."""
 
     def __init__(self, workers: Workers[Upstream], *, honours_n: bool, per_minute: float | None) -> None:
         self.honours_n = honours_n

@@ -1,5 +1,5 @@
-"""What people have: JSON lines or a JSON list (plain, .gz or .xz), CSV, Parquet, frames of pandas and polars, logs of evaluations. Each is
-read as objects with their line, or refused with the line and a reason.
+"""Read labelled data: JSON lines or a JSON list (plain, .gz or .xz), CSV, Parquet, data frames of pandas and polars, logs of evaluations.
+Each row becomes an object with its line number, or a `BadRow` with the line and a reason.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from hedgerow.proxy.types import Json
 
 Parsed = TypeVar("Parsed")
 UNREADABLE = (OSError, EOFError, lzma.LZMAError, zlib.error)
-"""What reading a file may raise: it is not there, or what packs it is cut off or damaged."""
+"""Exceptions of reading a file: it does not exist, or its compression is damaged."""
 _DELIMITERS = ",;\t"
-"""What may stand between the cells of a CSV; the one that its header has most of is taken."""
+"""Possible delimiters of a CSV; the most frequent in its header is used."""
 _CELL_LIMIT = 10_000_000
-"""Characters of one CSV cell; the library's own limit is 131,072."""
+"""Longest CSV cell in characters; the library's default is 131,072."""
 
 
 @dataclass(frozen=True, slots=True)
 class BadRow:
-    """A row that cannot be used: line number from 1, and why, without the row's text."""
+    """A row that cannot be used: line number from 1, and the reason, without the row's text."""
 
     line: int
     reason: str
@@ -67,9 +67,9 @@ Source = Path | PandasFrame | PolarsFrame | Iterable[Mapping[str, Any]]
 
 
 def read_objects(source: Source) -> Read:
-    """Line number (else: row number, from 1) and object of every row; a log of several lines about one question gives one.
+    """Line number (or row number, from 1) and object of every row; several log lines about one question become one row.
 
-    Cells of a CSV are texts; `hedgerow.proxy.lab.forms` turns them into what a field holds.
+    Cells of a CSV are strings; `hedgerow.proxy.lab.forms` converts them.
 
     Raises:
         OSError: a file cannot be read; or another of `UNREADABLE`.
@@ -80,7 +80,7 @@ def read_objects(source: Source) -> Read:
 def parse_each(
     contents: Iterable[tuple[int, Json | BadRow]], parse: Callable[[Mapping[str, Any]], Parsed]
 ) -> Iterator[tuple[int, Parsed | BadRow]]:
-    """Number and parsed row of each object; one that `parse` refuses with a `ValueError` is a bad row with that reason."""
+    """Number and parsed row of each object; if `parse` raises a `ValueError`, a bad row with its message."""
     for number, content in contents:
         if isinstance(content, BadRow):
             yield number, content
@@ -103,10 +103,10 @@ def _read(source: Source) -> Read:
 
 
 def open_lines(path: Path) -> IO[bytes]:
-    """A file of lines, unpacked where its name ends in .gz or .xz.
+    """Open a file of lines, decompressed if its name ends in .gz or .xz.
 
     Raises:
-        OSError: it cannot be read, or is UTF-16, whose lines these are not.
+        OSError: it cannot be read, or is UTF-16.
     """
     file = cast(BufferedReader, _open(path))
     if file.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
@@ -141,7 +141,7 @@ def _decoded(number: int, line: bytes) -> Json | BadRow:
 
 
 def _read_list(path: Path) -> Read:
-    """One JSON list of objects; a file that only calls itself so is read line by line."""
+    """Read one JSON list of objects; a `.json` file that is not a list is read line by line."""
     with open_lines(path) as file:
         content = file.read()
     try:
@@ -196,7 +196,7 @@ def _given(source: PandasFrame | PolarsFrame | Iterable[Mapping[str, Any]]) -> R
 
 
 def _plain(value: Any) -> Any:
-    """Arrays and numbers of NumPy as Python's own; what pandas puts in an empty cell as None."""
+    """Convert NumPy arrays and numbers to Python values, and the missing values of pandas to None."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     return None if isinstance(value, float) and math.isnan(value) else value

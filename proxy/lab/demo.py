@@ -1,6 +1,6 @@
-"""A show without a model: recorded answers to questions whose right answers are known, through the real pipeline of a route.
+"""The demo, which needs no model: recorded answers to questions with known answers, through the real pipeline of a route.
 
-Two voices are scored, the model's own and Hedgerow's: how surprised is a reader who believed the words, once the truth is known?
+Two wordings are scored, the model's own and Hedgerow's, by how surprised a reader is who believed them, once the truth is known.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams.asking import RouteContext
 
 RECORDED = Path(__file__).parent / "demo.json"
-"""Made by benchmarks/data/demo.py, which says how the questions were drawn and what is fitted on what."""
+"""Recorded by benchmarks/data/demo.py, which describes how questions were drawn and the map was fitted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question with its right answers and those that the model gave."""
+    """A question with its right answers and the model's recorded answers."""
 
     text: str
     gold: Sequence[str]
@@ -45,11 +45,11 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """What is shown.
+    """The recorded questions and their map.
 
     Attributes:
-        source: whose questions and answers these are, with their licences.
-        fitted: a map that was fitted on answers to other questions.
+        source: origin and licences of questions and answers.
+        fitted: a map fitted on answers to other questions.
     """
 
     model: str
@@ -60,11 +60,11 @@ class Demo:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One question, answered by both voices.
+    """One question with both wordings.
 
     Attributes:
         right: whether the answer is right.
-        plain, worded: perceived confidence of the model's own words, and of Hedgerow's.
+        plain, worded: perceived confidence of the model's own wording, and of Hedgerow's.
     """
 
     question: Question
@@ -76,11 +76,11 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Voice:
-    """How a voice did over several rounds.
+    """The score of a wording over several rounds.
 
     Attributes:
         sure: mean perceived confidence, in [0, 1].
-        surprise: mean Faithfulness Divergence of what was perceived, nats; 0 where readers are never surprised.
+        surprise: mean Faithfulness Divergence of the perceived confidence, nats; 0 if readers are never surprised.
     """
 
     sure: float
@@ -95,7 +95,7 @@ def load_demo() -> Demo:
 
 
 async def play(demo: Demo) -> AsyncIterator[Round]:
-    """Each question through the pipeline of a route that is on."""
+    """Run each question through the pipeline of a route in mode `on`."""
     route = Route(name="demo", upstream="recorded", mode="on")
     context = RouteContext(route, {"recorded": RecordedAnswers(demo.questions)}, partial(_map_for, demo.fitted))
     pipeline = route_pipeline(context, Placer(), Prices())
@@ -121,7 +121,7 @@ def _round(question: Question, result: Result) -> Round:
 
 
 def scores(rounds: Sequence[Round]) -> tuple[Voice, Voice]:
-    """The model's own voice, and Hedgerow's."""
+    """The scores of the model's own wording, and of Hedgerow's."""
     outcomes = [each.right for each in rounds]
     return _voice([each.plain for each in rounds], outcomes), _voice([each.worded for each in rounds], outcomes)
 
@@ -132,7 +132,7 @@ def _voice(perceived: Sequence[Beta], outcomes: Sequence[bool]) -> Voice:
 
 
 class RecordedAnswers:
-    """An upstream that answers a question with what was recorded for it; see `Upstream`."""
+    """An upstream that returns the recorded answers; see `Upstream`."""
 
     honours_n = True
 
@@ -155,4 +155,4 @@ class RecordedAnswers:
         return []
 
     async def aclose(self) -> None:
-        """Nothing is open."""
+        """Nothing to close."""

@@ -1,4 +1,4 @@
-"""Evaluations and comparisons of labelled answers as documents: what commands print, pages draw and notebooks show."""
+"""Evaluations and comparisons of labelled answers as JSON documents, for commands, pages and notebooks."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from hedgerow.proxy.signals.combine import COMBINED
 from hedgerow.proxy.types import Json
 
 AUROC = "auroc_change"
-"""Where a document has what a map does to the AUROC, whose two values stand at its top."""
+"""Key of a document for the map's change of the AUROC, whose two values are at its top level."""
 COMPARED_KINDS = tuple(kind for kind in KINDS if kind not in ("local", "adaptive"))
-"""Maps of the confidence alone; a local map reads the question, and `hedgerow regimes` compares it."""
+"""Maps of the confidence alone; a local map also depends on the question and is compared by `hedgerow regimes`."""
 
 
 def figures_of(before: Mapping[str, float], after: Mapping[str, float], changes: Mapping[str, Paired]) -> Json:
-    """Metrics by name: {before, after, difference, worse}; with intervals and whether the change is beyond noise, where those were asked for."""
+    """Metrics by name: {before, after, difference, worse}; with intervals and significance if requested."""
     document: Json = {}
     for name in (name for name in before if name in after):
         difference = after[name] - before[name]
@@ -42,7 +42,7 @@ def figures_of(before: Mapping[str, float], after: Mapping[str, float], changes:
 
 
 def evaluation_document(evaluation: Evaluation, data: str, signal: str, clusters: str, bad_rows: int) -> Json:
-    """Every figure of an evaluation as one JSON object. `worse`: how many metrics the map makes worse beyond noise."""
+    """Every figure of an evaluation as one JSON object. `worse`: number of metrics that the map makes significantly worse."""
     fitted = evaluation.fitted
     figures = figures_of(evaluation.before, evaluation.after, evaluation.changes)
     auroc = {AUROC: figures.pop("auroc")} if "auroc" in figures else {}
@@ -64,7 +64,7 @@ def evaluation_document(evaluation: Evaluation, data: str, signal: str, clusters
 
 
 def metrics_of(document: Json) -> Json:
-    """The metrics in a document, by the names that people read."""
+    """The metrics in a document, by their display names."""
     figures = {name: held for name, held in document.items() if isinstance(held, dict) and "after" in held}
     return {"auroc" if name == AUROC else name: held for name, held in figures.items()}
 
@@ -72,7 +72,7 @@ def metrics_of(document: Json) -> Json:
 def signals_in(
     source: Source, clusters: str, on_row: Callable[[], None] = lambda: None, place: Place = HERE
 ) -> dict[str, Records]:
-    """The columns of every signal that the answers allow: how far they agree, and their log-probabilities where all have them.
+    """The columns of every signal that the answers allow: agreement, and token probabilities if all have them.
 
     Raises:
         OSError: a file cannot be read; or another of `hedgerow.proxy.lab.datasets.UNREADABLE`.
@@ -100,7 +100,7 @@ def compare_signals(
     """Rank every kind of map on every signal, and on the signals' combination where there are several.
 
     Raises:
-        CalibrationError: the reference is not there, or cannot be learned on these answers.
+        CalibrationError: the reference is missing, or cannot be fitted on these answers.
         ValueError: the signals cannot be combined.
     """
     of = {**measured, **({"combined": combined(measured)[0]} if len(measured) > 1 else {})}

@@ -1,6 +1,6 @@
 """The paper's experiment on a user's own models and questions: collect, grade, fit, measure, reword, measure again.
 
-Every step leaves a file and goes on from what the file has, so that an experiment that is stopped pays for nothing twice.
+Every step writes a file and continues from it, so that an interrupted experiment pays for nothing twice.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from hedgerow.proxy.services.services import Pipelines
 from hedgerow.proxy.types import Json
 
 Step = Callable[[str, int], Callable[[], None]]
-"""Takes a step's name and length as it begins; gives what is called after each item."""
+"""(name, length) of a step at its start -> callback after each item."""
 
 
 class QuestionSet(Section):
@@ -106,7 +106,7 @@ class Experiment(Section):
 
 
 class Incomplete(HedgerowError):
-    """An upstream failed; what came is on disk, and run the same command to continue."""
+    """An upstream failed. All results so far are on disk; the same command continues."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +114,8 @@ class Run:
     """One route on one set of questions.
 
     Attributes:
-        document: its part of the report, ready for JSON.
-        evaluation: the signal space of the first signal, for the pictures.
+        document: its part of the report, as a JSON object.
+        evaluation: the signal space of the first signal, for the charts.
     """
 
     document: dict[str, Any]
@@ -124,7 +124,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What is run: settings of the experiment and the configuration, one route, one set; and where answers are drawn, graded and grouped."""
+    """One case: the settings, one route and one question set, and the place where answers are drawn, graded and grouped."""
 
     experiment: Experiment
     settings: Settings
@@ -133,25 +133,25 @@ class Case:
     place: Place = HERE
 
     def file(self, step: str) -> Path:
-        """Where a step leaves its rows."""
+        """The file of a step's rows."""
         return self.experiment.out / f"{self.route.name}-{self.set.name}.{step}.jsonl"
 
     @property
     def plan(self) -> Plan:
-        """How the questions are asked."""
+        """How to ask the questions."""
         return Plan(self.route, self.experiment.model, self.set.system, "token" in self.experiment.signals)
 
     @property
     def grading(self) -> Json:
-        """How the answers are graded, as every row says."""
+        """How the answers are graded, as stored in every row."""
         judge = self.experiment.judge if self.set.grader == "judge" else None
         return {"by": self.set.grader} | ({"upstream": judge.upstream, "model": judge.model} if judge else {})
 
     def questions(self) -> list[Question]:
-        """The set in an order made by the seed, so that its first part is as good a sample as any.
+        """The questions in a seeded random order, so that the first part is a random sample.
 
         Raises:
-            ConfigError: a row cannot be used; unlike the commands, an experiment leaves nothing out.
+            ConfigError: a row cannot be used; unlike the commands, an experiment skips no row.
         """
         try:
             rows = list(read_questions(self.set.path, separator=self.set.separator))
@@ -183,16 +183,16 @@ def load_experiment(path: Path) -> Experiment:
 
 
 GRADING_TOKENS, REWORDING_TOKENS = 300, 700
-"""Of the prompt of one call that grades an answer, or rewords one; only for the estimate."""
+"""Tokens of the prompt of a call that grades or rewords an answer; used only for the estimate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """What an experiment is still to spend on one route and set of questions.
+    """The remaining cost of one route and question set.
 
     Attributes:
-        questions: that are not answered yet.
-        costs: of drawing answers, grading and rewording them; what asks no model is left out.
+        questions: number of questions without answers yet.
+        costs: of drawing, grading and rewording answers; steps without a model are left out.
     """
 
     questions: int
@@ -200,10 +200,10 @@ class Left:
 
 
 async def missing(case: Case) -> Left:
-    """What is left to spend. Nothing is spent by looking.
+    """The remaining cost. Computing it spends nothing.
 
     Raises:
-        CalibrationError: all answers are there, and too few, or no map can be fitted to them.
+        CalibrationError: all answers are drawn, but they are too few or no map can be fitted to them.
     """
     questions, settings = case.questions(), case.settings.upstreams[case.route.upstream]
     with Ledger(case.file("answers"), case.plan.drawn) as ledger:
@@ -222,7 +222,7 @@ async def missing(case: Case) -> Left:
 
 
 async def _unworded(case: Case, questions: list[Question], *, complete: bool) -> int:
-    """How many answers are still to be reworded. Which those are that an earlier run left, only the map says, which takes all answers."""
+    """Number of answers still to be reworded. Which ones remain depends on the map, which needs all answers."""
     if not complete:
         return round(len(questions) * (1 - case.experiment.train_fraction))
     rows = _graded(case, [question.key for question in questions])
@@ -233,7 +233,7 @@ async def _unworded(case: Case, questions: list[Question], *, complete: bool) ->
 
 
 async def run_case(case: Case, services: Pipelines, step: Step) -> Run:
-    """From questions to figures. Rewording is done here, by these services.
+    """Run all steps of a case, from questions to figures. Rewording is done in this process, by these services.
 
     Raises:
         Incomplete: questions or grades are missing because an upstream failed.
@@ -304,7 +304,7 @@ def _check(outcome: Outcome, wanted: int, what: str) -> None:
 
 
 async def _signal_space(case: Case, rows: list[Json], step: Step) -> tuple[dict[str, Any], dict[str, Evaluation]]:
-    """Every signal before and after its map, on answers that the map did not see."""
+    """Every signal before and after its map, on held-out answers."""
     experiment = case.experiment
     on_done = step("measuring", len(experiment.signals))
     document: dict[str, Any] = {}
@@ -327,7 +327,7 @@ async def _signal_space(case: Case, rows: list[Json], step: Step) -> tuple[dict[
 
 
 async def _measured(case: Case, rows: list[Json], signal: str) -> tuple[list[Draft], Evaluation]:
-    """All drafts with a signal, and what a map fitted on the first of them makes of the others."""
+    """All drafts measured with a signal, and a map fitted on the first part, evaluated on the rest."""
     experiment = case.experiment
     drafts = await measure_drafts(rows, SIGNALS[signal], case.place)
     alpha, beta = [d.raw.alpha for d in drafts], [d.raw.beta for d in drafts]
@@ -361,7 +361,7 @@ async def _linguistic_space(
 
 
 def _worded(case: Case, evaluation: Evaluation, drafts: list[Draft]) -> Path:
-    """Where the wordings are, named by what they depend on: another map or other answers need other wordings."""
+    """The file of the wordings; its name depends on map and answers, because others need other wordings."""
     text = repr((evaluation.fitted.map.to_dict(), [(d.key, d.text) for d in drafts]))
     return case.file(f"worded-{hashlib.sha256(text.encode()).hexdigest()[:16]}")
 

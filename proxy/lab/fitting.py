@@ -1,4 +1,4 @@
-"""Fitting calibration maps: from labelled answers, and from a route's own verdicts, compared there with the map in use."""
+"""Fit calibration maps from labelled answers, or from a route's own verdicts, then compared with the map in use."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ RESAMPLES = 200
 
 
 class NoVerdicts(InputError):
-    """A route has no verdict that a map could be fitted on."""
+    """A route has no verdicts on which a map could be fitted."""
 
 
 def fit_records(
     records: Records, kind: str, signal: str, weights: Weights | None = None, *, allow_negative_slope: bool = False
 ) -> FittedMap:
-    """A map of a kind, fitted on all of the records, with the weights of a combined signal.
+    """Fit a map of a kind on all records, with the weights of a combined signal.
 
     Raises:
         CalibrationError: too few answers, or a map that cannot be fitted.
@@ -63,7 +63,7 @@ class Decile:
 
 
 def deciles(records: Records, fitted: FittedMap) -> list[Decile]:
-    """The rows that a map was fitted on in ten parts of equal size, least confident first; fewer parts where there are fewer rows."""
+    """The rows of a fit in ten parts of equal size, least confident first; fewer parts if there are fewer than ten rows."""
     raw = records.alpha / (records.alpha + records.beta)
     alpha, beta = apply_map(fitted.map, records.alpha, records.beta)
     parts = np.array_split(np.argsort(raw, kind="stable"), min(10, raw.size))
@@ -79,7 +79,7 @@ def deciles(records: Records, fitted: FittedMap) -> list[Decile]:
 
 
 def version_of(fitted: FittedMap, *parts: str) -> str:
-    """The name that a map is stored under where none is given."""
+    """The default name under which a map is stored."""
     made = fitted.provenance
     return "-".join([*parts, f"{made.fitted_at:%Y%m%d-%H%M%S}", made.data_hash[:8]])
 
@@ -90,7 +90,7 @@ class RouteRefit:
 
     Attributes:
         version: the name that the new map is stored under.
-        in_use: the version of the map in use; None where there is none. Of several by model: that of most answers.
+        in_use: the version of the map in use; None without one. With several by model, the one of most answers.
         result: the new map, compared with the one in use.
         grades_left_out: verdicts between right and wrong.
         claims: whether it is for the claims of long answers.
@@ -105,12 +105,12 @@ class RouteRefit:
 
     @property
     def reason(self) -> str:
-        """Why the map is activated, for the record of changes."""
+        """The reason for activating the map, for the record of changes."""
         change = self.result.difference[DECIDING]
         return f"FD {change.estimate:+.3f} nats ({change.low:+.3f} to {change.high:+.3f}) on {self.result.n} {'claims' if self.claims else 'answers'}"
 
     def document(self, *, activated: bool) -> dict[str, Any]:
-        """Every figure, ready for JSON."""
+        """Every figure as a JSON object."""
         result = self.result
         metrics = {
             metric: {
@@ -139,11 +139,11 @@ def refit_route(
     version: str | None,
     claims: bool = False,
 ) -> RouteRefit:
-    """Fit on the first part of a route's verdicts, on whole answers or on the claims of long ones, and compare on the rest; the new map is
-    stored, not activated.
+    """Fit on the first part of a route's verdicts, of answers or of claims of long ones, and compare on the rest. The new map is stored, not
+    activated.
 
     Raises:
-        NoVerdicts: there is nothing to fit on.
+        NoVerdicts: there are no verdicts to fit on.
         CalibrationError: too few answers, or a map that cannot be fitted or stored.
         OSError: the registry cannot be written.
         StoreError: the audit store cannot be read.

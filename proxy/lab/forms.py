@@ -1,6 +1,6 @@
-"""One form for the rows that people have: fields under the names that we use, cells of a table as what they hold.
+"""Convert rows to one form: fields under our names, and table cells as lists and numbers.
 
-Every reader of labelled answers calls `in_one_form` first, so that a name or a spelling that one command takes is taken by all.
+Every reader of labelled answers calls `in_one_form` first, so that all commands accept the same names and spellings.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "dataset": ("dataset",),
     "propensity": ("propensity",),
 }
-"""Under which names a row may hold each part, in upper or lower case. The first that holds something is taken."""
+"""Accepted names of each field, in any case. The first one with a value is used."""
 _NUMBERS = ("confidence", "alpha", "beta", "raw_alpha", "raw_beta", "propensity")
 _LISTS = ("samples", "gold", "wrong", "choices", "cluster_ids", "counts")
 _NUMBERED = re.compile(r"(?:sample|response|generation|completion)[_ ]?(\d{1,4})", re.IGNORECASE)
 _LONGEST = 1_000_000
-"""Characters of a cell that is read as a list."""
+"""Longest cell in characters that is parsed as a list."""
 _SHOWN = 12
 
 WORDS: Mapping[str, float] = {
     **dict.fromkeys(("1", "1.0", "true", "yes", "right", "correct"), 1.0),
     **dict.fromkeys(("0", "0.0", "false", "no", "wrong", "incorrect"), 0.0),
 }
-"""How labels are written, in lower case."""
+"""Accepted spellings of labels, in lower case."""
 
 
 def in_one_form(content: Mapping[str, Any]) -> Json:
-    """The row under our names, with lists and numbers where a table holds texts; fields of other names stay as they are.
+    """The row with our field names, and with lists and numbers in place of their texts; other fields are unchanged.
 
-    A part that is there under a name and holds nothing is None; one that is not there is missing.
+    A field that is present but empty is None; an absent field is missing.
     """
     by_name = {str(name).strip().lower(): name for name in content}
     form = {str(name): value for name, value in content.items()}
@@ -74,7 +74,7 @@ def _value(part: str, value: Any) -> Any:
 
 
 def label_of(value: object) -> object:
-    """A label as True or False where it is written in one of the ways that people write one; else as it is."""
+    """A label as True or False if it has one of the accepted spellings; else unchanged."""
     if isinstance(value, str):
         value = WORDS.get(value.strip().lower(), value)
     return bool(value) if isinstance(value, int | float) and value in (0, 1) else value
@@ -90,7 +90,7 @@ def _number(value: object) -> object:
 
 
 def _list(value: object) -> object:
-    """A list that a cell holds as JSON or as Python writes one; else the value as it is."""
+    """A list if a cell holds one in JSON or Python syntax; else the value unchanged."""
     if not isinstance(value, str) or not value.lstrip().startswith("[") or len(value) > _LONGEST:
         return value
     for read in (json.loads, ast.literal_eval):
@@ -103,7 +103,7 @@ def _list(value: object) -> object:
 
 
 def _numbered(content: Mapping[str, Any]) -> list[Any]:
-    """The cells of columns such as `sample_1`, `sample_2`, in the order of their numbers, empty ones left out."""
+    """The cells of columns such as `sample_1`, `sample_2`, in the order of their numbers, without empty ones."""
     cells = {
         int(match[1]): value for name, value in content.items() if (match := _NUMBERED.fullmatch(str(name).strip()))
     }
@@ -111,12 +111,12 @@ def _numbered(content: Mapping[str, Any]) -> list[Any]:
 
 
 def names_of(part: str) -> str:
-    """The names that are looked for, for a message: 'gold', 'answer', ..."""
+    """The accepted names of a field, for a message: 'gold', 'answer', ..."""
     return ", ".join(repr(name) for name in NAMES[part])
 
 
 def found_in(content: Mapping[str, Any]) -> str:
-    """The names that a row has, for a message: columns such as `sample_1`, `sample_2` by the first, and what holds nothing marked so."""
+    """The field names of a row, for a message: of columns such as `sample_1`, `sample_2` the first, and empty fields marked."""
     numbered = [name for name in content if _NUMBERED.fullmatch(str(name).strip())]
     names = [
         repr(str(name)[:40])

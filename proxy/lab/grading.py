@@ -1,4 +1,4 @@
-"""Grading recorded answers: the draft that the proxy would have worded is what is right or wrong."""
+"""Grade recorded answers: the draft that the proxy would have worded is graded."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hedgerow.proxy.types import Json
 
 
 def sampled(content: Json) -> Sampled:
-    """A row that can be graded.
+    """Parse a row that can be graded.
 
     Raises:
         ValueError: it cannot be graded; the reason is the message.
@@ -36,19 +36,19 @@ def sampled(content: Json) -> Sampled:
 
 
 def key_of(content: Json, row: Sampled) -> str:
-    """The key that a row is found by again."""
+    """The row's key in the ledger."""
     key = content.get("key")
     return key if isinstance(key, str) else hashlib.sha256(row.question.encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)
 class Grading:
-    """Who grades.
+    """A way of grading.
 
     Attributes:
-        opening: of the grader, wherever it works.
-        paid: whether a grade costs something, so that none is asked for twice.
-        concurrency: where it does, calls under way at once.
+        opening: opens the grader in a worker.
+        paid: whether grades cost money, so that none is requested twice.
+        concurrency: number of parallel calls, for paid grades.
     """
 
     opening: Opening[Grader]
@@ -57,12 +57,12 @@ class Grading:
 
 
 def by_rule(name: str) -> Grading:
-    """Grading by one of `RULES`."""
+    """Grade by one of `RULES`."""
     return Grading(partial(_ruled, name))
 
 
 def by_judge(name: str, upstreams: Mapping[str, UpstreamSettings], model: str, concurrency: int) -> Grading:
-    """Grading by a language model of one of these upstreams."""
+    """Grade by a language model of one of these upstreams."""
     return Grading(partial(open_judge, name, upstreams, model), paid=True, concurrency=concurrency)
 
 
@@ -76,9 +76,9 @@ async def grade_all(
     on_done: Callable[[], None] = lambda: None,
     on_failure: Callable[[tuple[str, Json], ProxyError], None] = lambda _item, _failure: None,
 ) -> Outcome:
-    """Grade rows under their keys; each is in the ledger before it counts.
+    """Grade rows by key; each grade is written to the ledger before it counts.
 
-    Rules grade in the order of the rows. Grades that are paid for are asked for side by side, and each of them once.
+    Rules grade in the order of the rows. Paid grades are requested in parallel, each of them once.
     """
     outcome = Outcome()
 
@@ -111,7 +111,7 @@ async def _grade_keyed(grader: Grader, item: tuple[str, Json]) -> tuple[str, Jso
 
 
 async def grade_row(content: Json, *, grader: Grader, equivalence: Clusterer) -> Json:
-    """A gradable row with `correct`, and `grade` for how that came about.
+    """The row with `correct`, and `grade`, which says how it was graded.
 
     Raises:
         StepFailed, ProxyError: a judge cannot be asked.
@@ -127,6 +127,6 @@ async def grade_row(content: Json, *, grader: Grader, equivalence: Clusterer) ->
 
 @asynccontextmanager
 async def open_judge(name: str, upstreams: Mapping[str, UpstreamSettings], model: str) -> AsyncIterator[JudgeGrader]:
-    """Open an upstream for as long as there is something to grade. A grade raises `ProxyError` where the judge cannot be asked."""
+    """Open a judge's upstream. Its grades raise `ProxyError` if the judge cannot be asked."""
     async with open_prompting(name, upstreams, model) as ask:
         yield JudgeGrader(ask)

@@ -1,8 +1,7 @@
-"""A file of rows while it grows, and the journal beside it.
+"""A growing file of rows, and its journal.
 
-`FILE` holds one whole row a question. Answers that come one by one go to `FILE.part` first, as they come, so that a process that is killed,
-or an upstream that dies between two answers to one question, loses nothing that was paid for. Both files are only ever appended to, by one
-process at a time.
+`FILE` holds one complete row a question. Answers that arrive one by one are first appended to `FILE.part`, so that nothing paid for is lost
+if the process is killed or the upstream fails between two answers. Both files are append-only, with one writing process at a time.
 """
 
 from __future__ import annotations
@@ -20,20 +19,20 @@ from hedgerow.proxy.types import Json
 
 
 class LedgerError(InputError):
-    """The file holds something else than what would be appended to it."""
+    """The file holds other rows than those that would be appended."""
 
 
 class Ledger:
     """The rows of one collection; a context manager that holds both files open.
 
     Args:
-        path: the file; made where there is none.
-        how: how its rows are made, as one entry of each of them ("drawn", "graded"): `{"n": 10, ...}`. All rows of a file must be made
-            in one way, else they say nothing together.
-        entry: the name of that entry.
+        path: the file; created if it does not exist.
+        how: how its rows are made, stored in each row ("drawn", "graded"): `{"n": 10, ...}`. It must be the same for all rows of a file,
+            else they cannot be evaluated together.
+        entry: name of the field that holds `how`.
 
     Raises:
-        LedgerError: the file is there and holds other rows, rows that were made otherwise, or is being written by another process.
+        LedgerError: the file holds other rows, rows made in another way, or is being written by another process.
         OSError: a file cannot be read or written.
     """
 
@@ -53,7 +52,7 @@ class Ledger:
             raise
 
     def _read(self) -> None:
-        """What is there already."""
+        """Read existing rows and the journal."""
         if not _locked(self._file):
             raise LedgerError(f"{self._path}: another process is writing it")
         for number, row in _whole_rows(self._path):
@@ -63,7 +62,7 @@ class Ledger:
                 self._answers[row["key"]] += row["answers"]
 
     def _key(self, number: int, row: object) -> str:
-        """The key of a row that this collection may be added to."""
+        """The key of an existing row; checks that it was made in the same way."""
         if (
             not isinstance(row, dict)
             or not isinstance(row.get("key"), str)
@@ -81,18 +80,18 @@ class Ledger:
         return str(row["key"])
 
     def answers(self, key: str) -> Sequence[Json]:
-        """What has come for a question that is not done yet."""
+        """Answers so far to an unfinished question."""
         return tuple(self._answers[key]) if key in self._answers else ()
 
     def keep(self, key: str, answers: Sequence[Json]) -> None:
-        """Write down answers to a question that is not done yet."""
+        """Store answers to an unfinished question in the journal."""
         if self._journal is None:
             self._journal = self._part.open("ab", buffering=0)
         self._answers[key] += answers
         _append(self._journal, {"key": key, self._entry: self._how, "answers": list(answers)})
 
     def finish(self, key: str, row: Json) -> None:
-        """Write down the row of a question that is done."""
+        """Append the row of a finished question."""
         _append(self._file, {"key": key, **row, self._entry: self._how})
         self.done.add(key)
         self._answers.pop(key, None)
@@ -103,7 +102,7 @@ class Ledger:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close both files; a journal in which nothing is left that the file has not is removed."""
+        """Close both files; a journal whose questions are all finished is removed."""
         self._file.close()
         if self._journal is not None:
             self._journal.close()
@@ -112,7 +111,7 @@ class Ledger:
 
 
 def read_ledger(path: Path) -> list[Json]:
-    """Every whole row of a ledger that is not open.
+    """Every complete row of a ledger that is not open.
 
     Raises:
         LedgerError: it holds something else.
@@ -121,7 +120,7 @@ def read_ledger(path: Path) -> list[Json]:
 
 
 def _locked(file: BinaryIO) -> bool:
-    """Whether this process is now the only one that writes the file; where the system has no locks, it is taken for that."""
+    """Whether this process has locked the file for writing; True on systems without file locks."""
     if sys.platform == "win32":
         return True
     import fcntl
@@ -134,12 +133,12 @@ def _locked(file: BinaryIO) -> bool:
 
 
 def _append(file: BinaryIO, row: Json) -> None:
-    """One line in one write: what a killed process leaves is a whole line or one without an end."""
+    """Append a line with one write: a killed process leaves a complete line or a last line without an end."""
     file.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
 
 
 def _whole_rows(path: Path) -> list[tuple[int, object]]:
-    """Every row with its line number. A last line without an end is what a killed process left; it is cut off.
+    """Every row with its line number. A last line without an end was left by a killed process and is removed.
 
     Raises:
         LedgerError: another line is not JSON.

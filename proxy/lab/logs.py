@@ -18,8 +18,8 @@ Other = TypeVar("Other")
 
 
 def rows_of_logs(objects: Iterator[tuple[int, Json | Other]]) -> Iterator[tuple[int, Json | Other]]:
-    """Rows with `question`, `samples` and `gold`, or with `confidence` and `correct`, where the first object is of a log; else the objects as they
-    are. Rows that are not objects pass through.
+    """Rows with `question`, `samples` and `gold`, or with `confidence` and `correct`, if the first object is from a log; else the objects
+    unchanged. Rows that are not objects are unchanged too.
     """
     first = next(objects, None)
     if first is None:
@@ -40,9 +40,9 @@ def _is_harness(content: Json) -> bool:
 
 
 def _evals_rows(objects: Iterable[tuple[int, Json | Other]]) -> Iterator[tuple[int, Json | Other]]:
-    """One row for each `sample_id`: its samplings are the samples, whatever run they are of, its matches the labels of these.
+    """One row for each `sample_id`: its samplings, of any run, are the samples, and its matches are their labels.
 
-    A match follows the sampling that it judges. Logs of several runs may stand one after the other in a file.
+    A match follows the sampling that it judges. A file may hold the logs of several runs one after the other.
     """
     rows: dict[str, tuple[int, Json]] = {}
     model = ""
@@ -77,7 +77,7 @@ def _asked(prompt: object) -> str:
 
 
 def _harness_rows(objects: Iterable[tuple[int, Json | Other]]) -> Iterator[tuple[int, Json | Other]]:
-    """One row for each document; of several filters of a task the first in the file counts."""
+    """One row for each document; of several filters of a task, the first in the file is used."""
     chosen: object = None
     for line, content in objects:
         if not isinstance(content, dict):
@@ -103,7 +103,7 @@ def _harness_row(content: Json) -> Json:
 
 
 def _question_of(content: Json) -> str:
-    """The document's question, else the prompt, which has the examples before it."""
+    """The document's question, else the prompt, which may begin with examples."""
     document = content.get("doc")
     if isinstance(document, Mapping):
         for name in ("question", "query", "problem"):
@@ -116,7 +116,7 @@ def _question_of(content: Json) -> str:
 
 
 def _likelihoods(filtered: object) -> list[float] | None:
-    """Log-likelihoods of the choices, [[log-likelihood, is greedy], ...], which a log may hold as texts; None where answers were written."""
+    """Log-likelihoods of the choices, [[log-likelihood, is greedy], ...], possibly logged as strings; None if answers were generated."""
     if not isinstance(filtered, list) or len(filtered) < 2:
         return None
     pairs = [
@@ -132,14 +132,14 @@ def _likelihoods(filtered: object) -> list[float] | None:
 
 
 def _texts(responses: object) -> list[str]:
-    """Every text in nested lists of answers, in their order."""
+    """Every string in nested lists of answers, in order."""
     if isinstance(responses, str):
         return [responses]
     return [text for item in responses for text in _texts(item)] if isinstance(responses, Sequence) else []
 
 
 def _targets(target: Any) -> Any:
-    """Right answers; a list that was written as text is read as one."""
+    """Right answers; a list that was logged as a string is parsed."""
     if isinstance(target, str) and target.startswith("["):
         try:
             return [str(one) for one in ast.literal_eval(target)]

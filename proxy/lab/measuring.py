@@ -1,6 +1,6 @@
-"""From rows to columns: cluster the samples, measure the signal, settle the outcome, with the parts that the proxy runs.
+"""From rows to columns: cluster the samples, measure the signal and determine the label, with the proxy's own code.
 
-Beside the proxy's own clustering stands the plainest one, equal texts, which papers call exact match and which makes figures comparable.
+Besides the proxy's own clustering there is grouping by equal texts ("exact match" in papers), for comparable figures.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ _PUNCTUATION_BUT_STOPS = re.compile(r"[^\w\s.]")
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """Columns in file order, and what is not in them.
+    """Columns in file order, and the rows that were left out.
 
     Attributes:
         alpha, beta: the raw confidences, shape (n,).
         correct: 0.0 or 1.0, shape (n,).
-        questions: of each row; "" where it names none.
-        model: who answered; "" where the rows do not say or do not agree.
+        questions: of each row; "" without one.
+        model: the model that answered; "" if the rows do not name one model.
         bad: rows that cannot be used.
-        unsettled: rows without an outcome yet.
-        other_signal: measured rows of another signal than the one asked for.
-        stated: rows that gave one number as their confidence.
-        most_samples: answers in the row that has most; 0 where all rows were measured already.
-        graded_by: the fields whose right answers graded rows without a label.
-        picked: whether the review queue picked the answer for its confidence, shape (n,).
+        unsettled: rows without a label.
+        other_signal: measured rows of another signal than the requested one.
+        stated: rows with one number as their confidence.
+        most_samples: largest number of answers in a row; 0 if all rows were already measured.
+        graded_by: the fields with right answers by which rows without a label were graded.
+        picked: whether the review queue selected the answer by its confidence, shape (n,).
         measured_by: for a signal that is itself learned from outcomes, the columns of all rows as learned on some of them; see `fit_map`.
     """
 
@@ -67,14 +67,14 @@ class Records:
     measured_by: MeasuredBy | None = None
 
     def drawn(self) -> Records:
-        """Without what the review queue picked: what a figure of how well a map does may be taken of."""
+        """The records without those that the review queue selected by confidence, for unbiased metrics of a map."""
         kept = np.flatnonzero(~self.picked)
         columns = {name: getattr(self, name)[kept] for name in ("alpha", "beta", "correct", "picked")}
         return replace(self, questions=tuple(self.questions[i] for i in kept), **columns)
 
 
 SIGNALS: dict[str, ConfidenceSignal] = {s.name: s for s in (SemanticSignal(), TokenSignal(), ConsistencySignal())}
-"""Signals that can be measured on recorded answers, beside their combination."""
+"""Signals that can be measured on recorded answers, besides their combination."""
 
 
 async def measure(
@@ -84,7 +84,7 @@ async def measure(
     signal: ConfidenceSignal,
     on_row: Callable[[], None] = lambda: None,
 ) -> Records:
-    """Measure every row; rows that were measured elsewhere are taken as they are, those of another signal left out."""
+    """Measure every row; already measured rows are used unchanged, those of another signal are left out."""
     return (await measure_several(rows, equivalence=equivalence, signals=[signal], on_row=on_row))[signal.name]
 
 
@@ -96,7 +96,7 @@ async def measure_several(
     on_row: Callable[[], None] = lambda: None,
     place: Place = HERE,
 ) -> dict[str, Records]:
-    """The columns of each signal by its name, all on the rows that have them all; as `measure`. `place`: who groups the answers."""
+    """The columns of each signal by name, on the rows that have all signals; as `measure`. `place`: where answers are grouped."""
     gathered = _Gathered()
     async with place.workers(nothing) as workers:
         async for row, raw, correct in workers.each(partial(_settle_usable, equivalence, signals), rows):
@@ -107,7 +107,7 @@ async def measure_several(
 
 @dataclass(slots=True)
 class _Gathered:
-    """Rows as they are measured; see `Records`."""
+    """Collects measured rows; see `Records`."""
 
     raw: list[list[Beta]] = field(default_factory=list)
     correct: list[bool] = field(default_factory=list)
@@ -122,7 +122,7 @@ class _Gathered:
     most_samples: int = 0
 
     def add(self, row: Row | BadRow, raw: list[Beta], correct: bool | None) -> None:
-        """Take in a row; without a confidence it is of another signal."""
+        """Add a row; without a confidence it is of another signal."""
         if isinstance(row, BadRow):
             self.bad.append(row)
         elif not raw:
@@ -146,7 +146,7 @@ class _Gathered:
             self.graded_by.add(row.gold_name)
 
     def records(self, signals: Sequence[str]) -> dict[str, Records]:
-        """The columns of each signal by its name."""
+        """The columns of each signal by name."""
         betas = np.array([[(b.alpha, b.beta) for b in raw] for raw in self.raw], np.float64).reshape(
             -1, len(signals), 2
         )
@@ -164,7 +164,7 @@ class _Gathered:
 async def _settle_usable(
     equivalence: Clusterer, signals: Sequence[ConfidenceSignal], _: None, item: tuple[int, Row | BadRow]
 ) -> tuple[Row | BadRow, list[Beta], bool | None]:
-    """A row with its raw confidences and its outcome; a row that cannot be measured is a bad one, and one of another signal has none."""
+    """A row with its raw confidences and label; a bad row if it cannot be measured; without confidences if it is of another signal."""
     line, row = item
     if isinstance(row, BadRow):
         return row, [], None
@@ -179,7 +179,7 @@ async def _settle_usable(
 async def _settle(
     row: Row, equivalence: Clusterer, signals: Sequence[ConfidenceSignal]
 ) -> tuple[list[Beta], bool | None]:
-    """The raw confidences of a row, one a signal, and its outcome where that is known."""
+    """The raw confidences of a row, one a signal, and its label if known."""
     if isinstance(row, Measured):
         return [row.raw] * len(signals), row.correct
     clustering = await _cluster(row, equivalence)
@@ -198,12 +198,12 @@ async def _cluster(row: Sampled, equivalence: Clusterer) -> Clustering:
 
 
 def fold(text: str) -> str:
-    """Lower case, without articles and punctuation but full stops inside ("3.5" is not "35"), spaces folded."""
+    """Lower case, without articles and punctuation except full stops inside ("3.5" is not "35"), with single spaces."""
     return " ".join(_ARTICLES.sub(" ", _PUNCTUATION_BUT_STOPS.sub(" ", text.lower())).split()).strip(". ")
 
 
 def cluster_by_key(keys: Sequence[Hashable], decided_by: str) -> Clustering:
-    """Equal keys together, and nothing else; largest cluster first, ties by the earliest sample."""
+    """Clusters of equal keys; largest cluster first, ties by the earliest sample."""
     members: dict[Hashable, list[int]] = {}
     for index, key in enumerate(keys):
         members.setdefault(key, []).append(index)
@@ -230,7 +230,7 @@ def measure_file(
     on_row: Callable[[], None] = lambda: None,
     place: Place = HERE,
 ) -> dict[str, Records]:
-    """The columns of labelled answers, for each of these signals on the rows that have them all. `place`: who groups the answers.
+    """The columns of labelled answers for each of these signals, on the rows that have them all. `place`: where answers are grouped.
 
     Raises:
         OSError: a file cannot be read; or another of `UNREADABLE`.
@@ -243,7 +243,7 @@ def measure_file(
 
 
 def combined(measured: Mapping[str, Records], fit_on: float = 1.0) -> tuple[Records, Weights]:
-    """The columns of the combined signal, its weights fitted on the first share `fit_on` of the rows.
+    """The columns of the combined signal, with weights fitted on the first share `fit_on` of the rows.
 
     Raises:
         ValueError: the signals cannot be combined.

@@ -1,4 +1,4 @@
-"""Certificates of promises from labelled answers: read from a file or from a route's own verdicts, checked, and learned from."""
+"""Certificates of promises, learned from labelled answers of a file or from a route's own verdicts."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ from hedgerow.proxy.services.active_map import ActiveMaps
 from hedgerow.proxy.types import Json
 
 PICKED_ROWS = "picked by the review queue for their confidence"
-"""Why verdicts are left out: no share of what is served may be taken of them."""
+"""Reason for leaving verdicts out: they are not a random sample of served answers."""
 ONE_SIDED = 20
-"""Verdicts of clients from which on it is remarkable that all of them praise."""
+"""From this many client verdicts on, it is suspicious if all of them are positive."""
 UNLIKE = 0.001
-"""p-value below which labelled answers count as chosen by their confidence."""
+"""p-value below which labelled answers count as selected by their confidence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """Labelled answers to learn promises from; arrays of shape (n,).
+    """Labelled answers from which promises are learned; arrays of shape (n,).
 
     Attributes:
         confidence: calibrated means.
         correct: 0..1, 1 = right.
         map_id: the map whose means these are; None: uncalibrated.
-        about: where they come from, in words.
-        notes: what is remarkable about how they were collected.
-        left_out: rows that were not used, by reason.
+        about: their origin, as text.
+        notes: remarks on how they were collected.
+        left_out: number of unused rows, by reason.
     """
 
     confidence: FloatArray
@@ -65,7 +65,7 @@ class Labels:
 
 @dataclass(frozen=True, slots=True)
 class Certified:
-    """What came of an attempt: the outcome, and the certificate where every wish is granted."""
+    """The result of an attempt: the outcome, and the certificate if every wish is granted."""
 
     labels: Labels
     outcome: Outcome
@@ -73,11 +73,11 @@ class Certified:
     certificate: Certificate | None
 
     def with_certificate(self, certificate: Certificate) -> Certified:
-        """The same with another certificate: the sealed one."""
+        """A copy with another certificate: the sealed one."""
         return replace(self, certificate=certificate)
 
     def document(self) -> Json:
-        """Every figure, ready for JSON."""
+        """Every figure as a JSON object."""
         outcome = self.outcome
         return {
             "certified": outcome.certified, "n": outcome.n, "confidence": self.confidence, "labels_needed": outcome.labels_needed,
@@ -96,10 +96,10 @@ def _refused(one: Refused) -> Json:
 
 
 def certify(labels: Labels, wishes: Sequence[Wish], confidence: float, now: datetime) -> Certified:
-    """Learn thresholds from labels; with a certificate, not yet sealed, where every wish is granted.
+    """Learn thresholds from labels; with a certificate, not yet sealed, if every wish is granted.
 
     Raises:
-        CalibrationError: no labels, copies, or values out of range.
+        CalibrationError: there are no labels, rows are duplicated, or values are out of range.
     """
     if labels.correct.size == 0:
         raise NotEnoughData(f"{labels.about}: no labelled answer to learn from")
@@ -130,12 +130,12 @@ def certify(labels: Labels, wishes: Sequence[Wish], confidence: float, now: date
 def read_labels(path: Path, *, map_id: str | None = None, fitted: FittedMap | None = None, route: str = "") -> Labels:
     """Labelled answers of a file: `confidence` (calibrated), or `alpha` and `beta`, which the map calibrates; and `correct`.
 
-    Rows of an export of the audit hold both: with a map their raw confidence is calibrated anew, without one the confidence they were served
-    with counts. Rows without a label are left out; a row that is there twice counts once.
+    Rows of an audit export hold both: with a map their raw confidence is calibrated again, without one the confidence at which they were
+    served is used. Rows without a label are left out; duplicate rows count once.
 
     Args:
-        map_id: the map; None: the confidences are taken as they stand.
-        fitted: the map itself; needed where rows hold `alpha` and `beta`.
+        map_id: the map; None: the confidences are used unchanged.
+        fitted: the map itself; needed if rows hold `alpha` and `beta`.
 
     Raises:
         InputError: two rows contradict each other, the map was fitted on these labels, or rows come from several maps.
@@ -193,7 +193,7 @@ def _parsed(content: Mapping[str, Any], with_map: bool) -> _LabelledRow:
     """A row from its JSON object.
 
     Raises:
-        ValueError: with the reason, where it cannot be used.
+        ValueError: it cannot be used; the message is the reason.
     """
     form = in_one_form(content)
     if "correct" not in form:
@@ -222,7 +222,7 @@ def _share(name: str, value: object) -> float:
 
 
 def _means(path: Path, rows: Sequence[_LabelledRow], fitted: FittedMap | None) -> FloatArray:
-    """Calibrated means; a map that knows these labels is refused."""
+    """Calibrated means; a map that was fitted on these labels is refused."""
     measured = [row for row in rows if row.mean is None]
     if measured and fitted is not None and fitted.map.kind == LocalMap.kind:
         raise InputError(
@@ -243,13 +243,13 @@ def _means(path: Path, rows: Sequence[_LabelledRow], fitted: FittedMap | None) -
 
 
 def route_labels(engine: Engine, maps: ActiveMaps, route: Route, *, since: float, kinds: Sequence[str]) -> Labels:
-    """The verdicts on a route's answers, calibrated with the map in use, since that map was fitted.
+    """The verdicts on a route's answers since its map was fitted, calibrated with that map.
 
-    Of a map that reads the question only answers that it calibrated count, as they were served. Verdicts on answers that the review queue picked
-    for their confidence are left out: a promise is about shares of what is served.
+    For a map that depends on the question, only answers that it calibrated count, at the confidence at which they were served. Verdicts on
+    answers that the review queue selected by confidence are left out: promises are about shares of all served answers.
 
     Raises:
-        InputError: no verdict, or verdicts of clients that only praise.
+        InputError: there are no verdicts, or only positive ones of clients.
         StoreError: the audit store cannot be read.
     """
     counts = count_by_map(engine, route=route.name, since=since)
@@ -306,7 +306,7 @@ def _refuse_praise(engine: Engine, route: Route, since: float, kinds: Iterable[s
 
 
 def _selection(raw: FloatArray, served: FloatArray, answers: int) -> tuple[str, ...]:
-    """What the choice of the labelled answers looks like."""
+    """Remarks on how the labelled answers seem to have been selected."""
     notes = []
     if raw.size < answers:
         notes.append(f"{raw.size:,} of {answers:,} answers have a label; it must have been chance which.")

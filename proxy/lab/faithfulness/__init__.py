@@ -1,1 +1,1 @@
-"""Does an answer sound as sure as its model is? Assertions, how decisive they are worded, how many other answers contradict them."""
+"""Does an answer sound as sure as its model is? Assertions, their decisiveness, and how many other answers contradict them."""

@@ -1,5 +1,5 @@
-"""The judge of Yona, Aharoni & Geva 2024 through an upstream, in prompts of our own: one call reads an answer's assertions and how decisive they sound,
-a second says which of the further answers contradict them. A reply that cannot be read fails the row; nothing is guessed from it.
+"""The judge of Yona, Aharoni & Geva 2024 through an upstream, with our own prompts: one call extracts an answer's assertions and their
+decisiveness, a second finds which of the further answers contradict them. A reply that cannot be parsed fails the row; nothing is guessed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hedgerow.proxy.lab.faithfulness.rows import Answered, Judged
 from hedgerow.proxy.lab.prompting import Ask, open_prompting
 
 CALLS = 2
-"""Most calls that one row takes; an answer that punts takes one."""
+"""Maximum number of calls for a row; an answer that punts needs one."""
 MAX_ANSWER_CHARS = 4000
 MOST_ASSERTIONS = 60
 CONTRADICTS, FITS = "c", "n"
@@ -70,7 +70,7 @@ _JSON = json.JSONDecoder()
 
 @asynccontextmanager
 async def open_judge(settings: Settings, route: Route) -> AsyncIterator[Ask]:
-    """Puts prompts to a route's `judge.model` at its `judge.upstream`; the route's own upstream and model where these are unset.
+    """Open a route's `judge.model` at its `judge.upstream`, by default the route's own model and upstream.
 
     Raises:
         ConfigError: the upstream cannot be opened.
@@ -81,7 +81,7 @@ async def open_judge(settings: Settings, route: Route) -> AsyncIterator[Ask]:
 
 
 async def judged_by(ask: Ask, row: Answered) -> Judged:
-    """What the judge finds of a row's answer.
+    """The judge's assertions of a row's answer, with contradictions.
 
     Raises:
         ProxyError: it could not be asked, or its reply cannot be read (`judge_nonsense`).
@@ -98,10 +98,10 @@ async def judged_by(ask: Ask, row: Answered) -> Judged:
 
 
 def read_assertions(reply: str) -> list[tuple[str, float]]:
-    """Assertions with their decisiveness; [] for a punt.
+    """Parse assertions with their decisiveness; [] for a punt.
 
     Raises:
-        UpstreamError: the reply is something else.
+        UpstreamError: the reply has another form.
 
     Examples:
         >>> read_assertions('[{"assertion": "It was Ada.", "decisiveness": 0.7}]'), read_assertions("[]")
@@ -115,10 +115,10 @@ def read_assertions(reply: str) -> list[tuple[str, float]]:
 
 
 def read_contradictions(reply: str, assertions: int, answers: int) -> list[tuple[bool, ...]]:
-    """For each assertion, whether each further answer contradicts it.
+    """Parse, for each assertion, whether each further answer contradicts it.
 
     Raises:
-        UpstreamError: the reply has not one letter for each pair.
+        UpstreamError: the reply does not have one letter for each pair.
     """
     wanted = f"{assertions} texts of {answers} letters out of c and n"
     try:
@@ -131,7 +131,7 @@ def read_contradictions(reply: str, assertions: int, answers: int) -> list[tuple
 
 
 def _list_in(reply: str) -> object:
-    """The last JSON list of a reply: what a model thinks aloud before it may hold brackets too. None where there is none."""
+    """The last JSON list of a reply, because reasoning before it may contain brackets too; None without one."""
     found, at = None, reply.find("[")
     try:
         while at >= 0:
@@ -140,7 +140,7 @@ def _list_in(reply: str) -> object:
             except json.JSONDecodeError:
                 at += 1
             at = reply.find("[", at)
-    except (ValueError, RecursionError):  # a number of thousands of digits, or thousands of brackets
+    except (ValueError, RecursionError):  # numbers of thousands of digits, or thousands of brackets
         return None
     return found
 
@@ -169,5 +169,5 @@ def _marked(kind: str, texts: Sequence[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    """With the marks broken up that would end the data early."""
+    """The text with delimiters broken up that would end the data early."""
     return re.sub(r"</(?=question|answer|assertion)", "< /", text)

@@ -1,8 +1,8 @@
-"""The assertions of an answer, each without its words of confidence and as it is worded with them, and how decisive that sounds.
+"""The assertions of an answer, each with and without its words of confidence, and its decisiveness.
 
-A short answer asserts one thing, whatever it takes to say it ("I'm not certain. It was Pinter, I think."); a long one what its sentences, items and
-cells claim. An answer none of whose sentences asserts anything punts. Decisiveness is the confidence that people perceive in the wording; where
-nothing in it lowers that of a plain assertion, it is 1, as it is for the judge of Yona, Aharoni & Geva 2024.
+A short answer makes one assertion, in however many sentences ("I'm not certain. It was Pinter, I think."). A long answer makes the claims of
+its sentences, list items and table cells. An answer without an assertion is a punt. Decisiveness is the perceived confidence of the wording;
+it is 1 for a wording without a hedge, as for the judge of Yona, Aharoni & Geva 2024.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from hedgerow.proxy.rewriting.asserting import asserts
 from hedgerow.proxy.rewriting.strip import Strippers
 
 LOOKED_AT = 2_000
-"""Characters of an answer that tell its language."""
+"""Characters of an answer that are used to detect its language."""
 
 _WORD = re.compile(r"[^\W_]+")
 _JOINING = frozenset({"but", "and", "though", "although", "however", "so", "here", "this", "that", "on", "about", "it"})
 
 
 class Unread(InputError):
-    """What an answer asserts, or how sure that sounds, cannot be read."""
+    """The assertions of an answer, or their decisiveness, cannot be determined."""
 
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """One thing that an answer says.
+    """One assertion of an answer.
 
     Attributes:
         text: without the answer's words of confidence.
-        decisiveness: how sure it sounds as worded, in [0, 1]; 1 without a hedge.
-        of_several: whether it is one of several claims of a long answer; else it is what the whole answer says.
+        decisiveness: perceived confidence of its wording, in [0, 1]; 1 without a hedge.
+        of_several: whether it is one of several claims of a long answer, not the whole answer.
     """
 
     text: str
@@ -50,10 +50,10 @@ class Assertion:
 
 
 def assertions(answer: str, question: str = "") -> tuple[Assertion, ...]:
-    """What an answer asserts; () where it punts (a refusal, a question back, nothing).
+    """The assertions of an answer; () for a punt (a refusal, a question back, an empty answer).
 
     Raises:
-        Unread: it is in a language, or longer than, that can be read.
+        Unread: its language is not supported, or it is too long.
 
     Examples:
         >>> [(a.text, round(a.decisiveness, 1)) for a in assertions("I'm not sure, but I think it was Harold Pinter.")]
@@ -82,7 +82,7 @@ def assertions(answer: str, question: str = "") -> tuple[Assertion, ...]:
 
 
 def _language(answer: str, question: str) -> str:
-    """The answer's; that of an English question where names hide it ("Marina Abramović met Uwe Laysiepen in Amsterdam.")."""
+    """The answer's language; English for an English question if foreign names hide it ("Marina Abramović met Uwe Laysiepen in Amsterdam.")."""
     language = known_language_of(answer, question)
     if language is None and language_of(question) == "en" and 10 * sum(map(str.isascii, answer)) > 9 * len(answer):
         language = "en"
@@ -106,7 +106,7 @@ def _decisiveness(text: str, language: str) -> float:
 
 
 def _only_doubts(sentence: str, language: str) -> bool:
-    """Whether a sentence is nothing but words of confidence: "But I could be wrong."."""
+    """Whether a sentence consists of words of confidence only: "But I could be wrong."."""
     left = sentence
     for span in reversed(spot(sentence, language)):
         left = left[: span.start] + left[span.end :]
@@ -133,7 +133,7 @@ def _of_claims(
 
 
 def _with_remarks(index: int, originals: Sequence[str], says: Sequence[bool], language: str) -> str:
-    """A sentence with the hedged remarks about it: those that assert nothing themselves and stand right after it, or open the answer."""
+    """A sentence with the hedged remarks about it: sentences without an assertion directly after it, or at the beginning of the answer."""
 
     def remark(i: int) -> bool:
         return not says[i] and any(span.kind == "hedge" for span in spot(originals[i], language))
@@ -150,7 +150,7 @@ def _with_remarks(index: int, originals: Sequence[str], says: Sequence[bool], la
 
 
 def _worded(place: int, of: int, original: str, read: str) -> str:
-    """The words that one of several claims of a sentence is made in: its own clause; the whole sentence where a hedge opens it, which governs all."""
+    """The wording of one of several claims of a sentence: its own clause, or the whole sentence if it begins with a hedge for all claims."""
     cut = clauses(original)
     if of == 1 or len(cut) != of:
         return read

@@ -1,7 +1,7 @@
-"""Which other answers contradict an assertion, decided in this process: by rules and words, or by rules and the shipped judge.
+"""Which other answers contradict an assertion, decided in this process by rules and words, or by rules and the shipped judge.
 
-Contradiction is less than another meaning: "Honolulu" and "Hawaii" do not mean the same, and do not contradict. What a refusal says, or an answer that
-adds to the assertion or says it more coarsely, contradicts nothing (Yona, Aharoni & Geva 2024, equation 2 and appendix B).
+A different meaning is not always a contradiction: "Honolulu" and "Hawaii" differ but do not contradict each other. A refusal, and an answer
+that adds detail or is less precise, contradict nothing (Yona, Aharoni & Geva 2024, equation 2 and appendix B).
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ FOLLOWS = 0.7
 right one (EVOUNA, NQ), rules and judge together say contradiction of 28.3 %, people of 26.4 %, and agree on 91.6 %. That answers without a name in
 common contradict whatever the judge says came later: on 1,500 of these answers agreement is 92.4 % with it and without."""
 SHARED = 0.5
-"""Share of one answer's names and numbers that the other holds, from which they do not contradict as far as words tell."""
+"""If one answer contains at least this share of the other's names and numbers, words show no contradiction."""
 LONG = 8
-"""Words from which an answer is a sentence, in which a "not" may deny something else."""
+"""An answer of at least this many words is a sentence, in which "not" may deny something else."""
 _ADDS = frozenset({"veto:list", "veto:qualifier"})
-"""Why two answers are not the same where one only holds more than the other."""
+"""Reasons for a difference that mean one answer only contains more than the other."""
 
 Table = list[tuple[bool, ...]]
 """For each assertion, whether each of the other answers contradicts it."""
@@ -33,19 +33,19 @@ Compare = Callable[[str, Sequence[Assertion], Sequence[str]], Table]
 
 
 def by_words(question: str, asserted: Sequence[Assertion], others: Sequence[str]) -> Table:
-    """Decided by the rules, and by names and numbers where they leave it open."""
+    """Decide by the rules, and by names and numbers if they do not decide."""
     if asserted and asserted[0].of_several:
         return disputed(question, [one.text for one in asserted], others)
     return [_each(question, one.text, others, _by_names) for one in asserted]
 
 
 def _by_names(question: str, text: str, others: Sequence[str]) -> list[bool]:
-    """Whether neither of two answers holds half of the other's names and numbers, for each of the others."""
+    """For each other answer: whether neither contains half of the other's names and numbers."""
     return [not _shares(question, text, other) for other in others]
 
 
 class ByJudge:
-    """Decided by the rules, and by the shipped judge where they leave it open; by words where the judge does not read the language. Blocks."""
+    """Decides by the rules, then by the shipped judge, or by words in a language that the judge does not read. Blocks."""
 
     def __init__(self, judge: LocalJudge) -> None:
         self._judge = judge
@@ -74,7 +74,7 @@ class ByJudge:
 def _each(
     question: str, text: str, others: Sequence[str], decide: Callable[[str, str, Sequence[str]], list[bool]]
 ) -> tuple[bool, ...]:
-    """Whether each other answer contradicts what an answer says as a whole; `decide` is asked about those that the rules leave open, each once."""
+    """Whether each other answer contradicts the answer as a whole; `decide` decides pairs that the rules do not, each once."""
     decided: dict[str, bool | None] = {}
     for other in others:
         if other not in decided:
@@ -103,7 +103,7 @@ def _leaves_open(judgement: Judgement, text: str, other: str) -> bool:
 
 
 def said_in(answer: str, question: str) -> str | None:
-    """What an answer says without its words of confidence; None where it punts. One that cannot be read says its own words."""
+    """An answer without its words of confidence; None for a punt; unchanged if it cannot be read."""
     try:
         asserted = assertions(answer, question)
     except Unread:
@@ -114,16 +114,16 @@ def said_in(answer: str, question: str) -> str | None:
 
 
 def _shares(question: str, a: str, b: str) -> bool:
-    """Whether one answer holds half of the other's names and numbers."""
+    """Whether one answer contains half of the other's names and numbers."""
     return any(share is not None and share >= SHARED for share in _shared(question, a, b))
 
 
 def _names_apart(question: str, a: str, b: str) -> bool:
-    """Whether both answers have names or numbers, and none in common: the judge takes "Al Capone." to follow from a sentence about somebody else."""
+    """Whether both answers have names or numbers, but none in common: the judge finds "Al Capone." entailed by a sentence about somebody else."""
     return all(share == 0.0 for share in _shared(question, a, b))
 
 
 def _shared(question: str, a: str, b: str) -> tuple[float | None, float | None]:
-    """The share of one answer's names and numbers that the other holds, either way; None of an answer that has none."""
+    """In both directions, the share of one answer's names and numbers that the other contains; None if it has none."""
     ab, ba = agreement_with(question, a, [b]), agreement_with(question, b, [a])
     return (None if ab is None else ab[0]), (None if ba is None else ba[0])

@@ -1,5 +1,5 @@
-"""Drawing answers under the four prompts of Yona, Aharoni & Geva 2024, in our own words: one answer without randomness, and further ones at the route's
-temperature, which say how sure the model is of it.
+"""Draw answers under the four prompts of Yona, Aharoni & Geva 2024, in our own words: one answer at temperature 0, and further ones at the
+route's temperature, which measure the model's confidence.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ INSTRUCTIONS: Mapping[PromptName, str] = {
     "uncertainty": f"{UNSURE} {BRIEFLY}",
     "uncertainty+": f"{UNSURE} {BRIEFLY}",
 }
-"""What stands before the question."""
+"""Instructions before the question, by prompt."""
 TURNS = "demonstrations as turns"
-"""Part of what the fingerprint of a file's prompts is made of: files that were drawn otherwise are not added to."""
+"""Part of the fingerprint of a file's prompts: a file that was drawn with other prompts is not extended."""
 Demonstration = tuple[str, str]
 """A question and an answer to it."""
 DEMONSTRATIONS: Sequence[Demonstration] = (
@@ -49,7 +49,7 @@ DEMONSTRATIONS: Sequence[Demonstration] = (
     ("How many players of a football team are on the pitch?", "A football team has eleven players on the pitch."),
     ("Where was the botanist Elias Moreau born?", "I think that Elias Moreau was born in Lyon."),
 )
-"""For `uncertainty+`, where no others are given: a model is sure of three, and can hardly be of the others. Those of the paper are made for each model."""
+"""Default demonstrations of `uncertainty+`: models are sure of three of the answers and hardly of the others. The paper makes them for each model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Asked:
 
     @property
     def key(self) -> str:
-        """What it is found by again."""
+        """Key in the ledger."""
         return f"{self.question.key}.{self.prompt}"
 
 
@@ -70,7 +70,7 @@ class Drawing:
     """How answers are drawn.
 
     Attributes:
-        model: the model asked for, where the route does not fix one.
+        model: the model to ask for, if the route does not fix one.
         demonstrations: of `uncertainty+`.
     """
 
@@ -80,7 +80,7 @@ class Drawing:
 
     @property
     def drawn(self) -> Json:
-        """How, as every row says."""
+        """How answers are drawn, as stored in every row."""
         sampling = self.route.sampling
         shown = json.dumps([TURNS, *INSTRUCTIONS.values(), *self.demonstrations])
         how: Json = {"upstream": self.route.upstream, "model": self.route.model or self.model, "n": sampling.n}
@@ -88,7 +88,7 @@ class Drawing:
         return how | {"prompts": hashlib.sha256(shown.encode()).hexdigest()[:8]}
 
     def messages(self, asked: Asked) -> list[Json]:
-        """What the model is asked. Demonstrations are turns of their own: in one text, small models go on with a further question."""
+        """The messages for the model. Demonstrations are separate turns: with one text, small models continue with another question."""
         shots = self.demonstrations if asked.prompt == "uncertainty+" else ()
         turns = [
             turn for shot in shots for turn in zip(("user", "assistant"), (_asking(shot[0]), shot[1]), strict=True)
@@ -98,7 +98,7 @@ class Drawing:
         return [{"role": role, "content": content} for role, content in turns]
 
     def job(self, asked: Asked, **more: float) -> Job:
-        """It as a request."""
+        """The question as a request."""
         body = {"model": self.model, "messages": self.messages(asked)} | more
         return job_of(self.route, "/chat/completions", body, {})
 
@@ -108,7 +108,7 @@ def _asking(question: str) -> str:
 
 
 def calls(drawing: Drawing, todo: Sequence[Asked], ledger: Ledger, *, at_once: bool) -> tuple[int, int]:
-    """Calls that are left, and answers; `at_once`: one call brings all further answers of a question."""
+    """Number of remaining calls and answers; `at_once`: one call returns all further answers of a question."""
     made = answers = 0
     for asked in todo:
         missing = drawing.route.sampling.n + 1 - len(ledger.answers(asked.key))
@@ -128,7 +128,7 @@ async def draw_all(
     on_done: Callable[[], None] = lambda: None,
     on_failure: Callable[[Asked, ProxyError], None] = lambda _asked, _failure: None,
 ) -> Outcome:
-    """Draw what the ledger does not have; what fails is left for the next time."""
+    """Draw what is not in the ledger; failures are left for the next run."""
 
     async def one(asked: Asked) -> None:
         await _draw(drawing, asked, upstream, ledger)
@@ -137,10 +137,10 @@ async def draw_all(
 
 
 async def _draw(drawing: Drawing, asked: Asked, upstream: Upstream, ledger: Ledger) -> None:
-    """One answer, then the further ones; each is kept as it comes.
+    """Draw one answer, then the further ones; each is stored on arrival.
 
     Raises:
-        ProxyError: not all came.
+        ProxyError: not all arrived.
     """
     n = drawing.route.sampling.n
 
@@ -166,7 +166,7 @@ def read_demonstrations(path: Path) -> list[Demonstration]:
     """Questions and answers of a JSONL file.
 
     Raises:
-        InputError: a line is something else.
+        InputError: a line has another form.
         OSError: it cannot be read.
     """
     demonstrations = []

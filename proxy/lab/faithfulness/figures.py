@@ -1,4 +1,4 @@
-"""From measured answers to figures: columns that grow by a few numbers an answer, and every metric of all and of each group."""
+"""Metrics of measured answers, in total and by group, from columns with a few numbers an answer."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from hedgerow.proxy.lab.faithfulness.rows import GROUPED, Measured
 from hedgerow.proxy.types import Json
 
 METRICS = ("cmfg", "mfg", "decisiveness", "confidence", "overstated", "understated", "spearman")
-"""The figures that have an interval, in the order in which they are shown."""
+"""The metrics with an interval, in display order."""
 WORST = ("cmfg", "mfg")
-"""Of groups, the lowest value of these."""
+"""The metrics of which `worst` has the lowest value over groups."""
 FEW = 100
-"""Answers below which cMFG says little: ten bins hold fewer than ten each."""
+"""With fewer answers cMFG is unreliable: its ten bins have fewer than ten each."""
 
 
 @dataclass(slots=True)
@@ -40,7 +40,7 @@ class Columns:
     labelled: int = 0
 
     def add(self, row: Measured) -> None:
-        """Take in one answer."""
+        """Add one answer."""
         if row.punts:
             self.punts += 1
             return
@@ -57,7 +57,7 @@ class Columns:
             self.labelled, self.right = self.labelled + 1, self.right + bool(row.correct)
 
     def extend(self, other: Columns) -> None:
-        """Take in another group."""
+        """Add another group."""
         for name in ("decisiveness", "confidence", "faithfulness"):
             getattr(self, name).extend(getattr(other, name))
         for name in ("assertions", "punts", "one_sample", "right", "labelled"):
@@ -74,13 +74,13 @@ class Columns:
 
 @dataclass(slots=True)
 class Gathered:
-    """All measured answers, together and by group, and the lines that are not among them."""
+    """All measured answers, in total and by group, and the lines that were left out."""
 
     groups: defaultdict[tuple[str, ...], Columns] = field(default_factory=lambda: defaultdict(Columns))
     unread: int = 0
 
     def add(self, row: Measured) -> None:
-        """Take in one answer."""
+        """Add one answer."""
         self.groups[row.group].add(row)
 
     @property
@@ -93,7 +93,7 @@ class Gathered:
 
 
 def document(gathered: Gathered, *, resamples: int = 1000, seed: int = 0) -> Json:
-    """Every figure by its name; `groups` where there are several, with `worst`, the lowest of them."""
+    """Every figure by name; with several groups also `groups` and `worst`, the lowest values."""
     whole = figures(gathered.whole, resamples=resamples, seed=seed) | {"unread": gathered.unread}
     if len(gathered.groups) < 2:
         return whole | {"groups": [], "worst": worst_of([whole])}
@@ -105,12 +105,12 @@ def document(gathered: Gathered, *, resamples: int = 1000, seed: int = 0) -> Jso
 
 
 def worst_of(groups: Sequence[Json]) -> Json:
-    """The lowest of some figures; None where no group has any."""
+    """The lowest of some figures; None if no group has any."""
     return {name: min((group[name] for group in groups if group[name] is not None), default=None) for name in WORST}
 
 
 def figures(columns: Columns, *, resamples: int, seed: int) -> Json:
-    """One group; metrics are None where no answer asserts anything."""
+    """The figures of one group; metrics are None if no answer asserts anything."""
     d, c, f = columns.arrays
     n = int(d.size)
     known: Json = {
@@ -137,7 +137,7 @@ def figures(columns: Columns, *, resamples: int, seed: int) -> Json:
 
 
 def _why(known: Json, d: NDArray[np.float64]) -> Json:
-    """Why figures are not defined, by their names; {} where all are."""
+    """Reasons for undefined figures, by name; {} if all are defined."""
     why = {}
     if known["spearman"] is None:
         alike = "decisive" if np.ptp(d) == 0.0 else "confident"
@@ -163,12 +163,12 @@ def _curve(d: NDArray[np.float64], c: NDArray[np.float64], f: NDArray[np.float64
 
 
 def group_name(group: Json) -> str:
-    """What a group is called in tables."""
+    """The name of a group in tables."""
     return " / ".join(str(group[name]) for name in (*GROUPED, "route", "words") if group.get(name)) or "(unnamed)"
 
 
 def notes(columns: Columns, bins: int) -> list[str]:
-    """What a reader of the figures should know."""
+    """Notes for readers of the figures."""
     n, said = len(columns.decisiveness), list[str]()
     if not n:
         return [

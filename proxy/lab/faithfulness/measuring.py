@@ -1,4 +1,4 @@
-"""Measuring a file of answers, one row at a time, by rules and words, by the shipped judge or by a language model; what a judge said is kept."""
+"""Measure a file of answers, one row at a time, by rules and words, by the shipped judge or by a language model; a model's results are kept."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ Judge = Callable[[Answered], Awaitable[Judged]]
 
 
 def by_rules_and_words() -> Judge:
-    """No model: the lexicon's reader, rules and words."""
+    """Measure without a model: the lexicon's reader, rules and words."""
     return partial(_in_thread, by_words)
 
 
 def by_local_judge() -> Judge:
-    """The lexicon's reader, and the shipped judge after the rules.
+    """Measure with the lexicon's reader, and the shipped judge after the rules.
 
     Raises:
         InputError: it cannot run here.
@@ -54,7 +54,7 @@ async def _in_thread(compare: Compare, row: Answered) -> Judged:
 
 
 def judge_here(compare: Compare, row: Answered) -> Judged:
-    """What is found of a row without a language model. Blocks.
+    """Measure a row without a language model. Blocks.
 
     Raises:
         Unread: its answer cannot be read.
@@ -67,15 +67,15 @@ def judge_here(compare: Compare, row: Answered) -> Judged:
 
 
 def look(path: Path, kept: Container[str]) -> Looked:
-    """Read all rows once and keep none."""
+    """Read all rows once, without keeping them."""
     return answers.look(read_rows(path), kept)
 
 
 def kept_in(path: Path | None) -> dict[str, Measured]:
-    """What a ledger has already, by key.
+    """The measured rows of a ledger, by key.
 
     Raises:
-        InputError: it holds something else.
+        InputError: it holds other rows.
     """
     return answers.kept_in(path, parse_row, Measured)
 
@@ -103,7 +103,7 @@ async def measure(
 
 
 def _left(path: Path, kept: Mapping[str, Measured], gathered: Gathered) -> Iterator[Item[Answered]]:
-    """The rows that are to be measured; those that were go straight to the figures."""
+    """The rows still to be measured; measured ones are added to the figures directly."""
     for line, key, row in answers.keyed(read_rows(path)):
         if isinstance(row, Measured):
             gathered.add(row)

@@ -1,4 +1,4 @@
-"""Places that lie in one another: an answer that names the city and one that names its country do not contradict."""
+"""Places inside other places: an answer that names a city and one that names its country do not contradict each other."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from pathlib import Path
 
 PLACES = Path(__file__).with_name("places.json")
 MOST_WORDS = 20
-"""Words of an answer in which a place is looked for."""
+"""Number of words of an answer that are searched for a place."""
 LONGEST = 4
-"""Words of the longest name of a place."""
+"""Number of words of the longest place name."""
 _WORD = re.compile(r"[^\W_]+")
 
 
 def nested(question: str, a: str, b: str) -> bool:
-    """Whether two answers differ only in that one names a place inside the other's, by a small gazetteer.
+    """Whether two answers differ only in that one names a place inside the other's place, by a small gazetteer.
 
-    Places that the question names are not what is asked for. An answer that names a city and its country names the city.
+    Places in the question are ignored. Of an answer with a city and its country, the city counts.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def nested(question: str, a: str, b: str) -> bool:
 
 
 def _place(answer: str, asked: set[str]) -> tuple[str, frozenset[str]] | None:
-    """The innermost place that an answer names, and its other names and numbers; None without one, and for several places apart."""
+    """The innermost place in an answer, and its other names and numbers; None without a place, and for several unrelated places."""
     words = _WORD.findall(answer[:400])
     if len(words) > MOST_WORDS:
         return None
@@ -58,7 +58,7 @@ def _place(answer: str, asked: set[str]) -> tuple[str, frozenset[str]] | None:
 
 
 def _named(words: list[str]) -> str:
-    """The place of a name; "" where it is not a place."""
+    """The place of a name; "" if it is not a place."""
     _, also, places = _gazetteer()
     name = " ".join(words).lower()
     name = also.get(name, name)
@@ -66,7 +66,7 @@ def _named(words: list[str]) -> str:
 
 
 def _around(place: str) -> list[str]:
-    """The places that a place lies in, nearest first."""
+    """The places that contain a place, nearest first."""
     around: list[str] = []
     within = _gazetteer()[0]
     while (place := within.get(place, "")) and place not in around:
@@ -76,7 +76,7 @@ def _around(place: str) -> list[str]:
 
 @cache
 def _gazetteer() -> tuple[dict[str, str], dict[str, str], frozenset[str]]:
-    """What each place lies in, other names of places, and all places."""
+    """The containing place of each place, alternative names, and all places."""
     raw = json.loads(PLACES.read_text(encoding="utf-8"))
     within = {place: outer for outer, places in raw["within"].items() for place in places.split(", ")}
     return within, raw["also"], frozenset(within) | frozenset(raw["within"])

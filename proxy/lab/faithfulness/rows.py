@@ -1,4 +1,4 @@
-"""Rows of recorded answers whose faithfulness is measured, or was measured elsewhere: parsed one at a time, or refused with line and reason."""
+"""Rows of recorded answers, to be measured or already measured: parsed one at a time, or refused with line and reason."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from hedgerow.proxy.types import Json
 
 WANTED = "each line is an object with answer (text) and samples (a list of texts: further answers to the same question), or with decisiveness and confidence (measured before); and, where they are known, question, model, prompt, dataset, split and correct"
 GROUPED = ("model", "dataset", "prompt", "split")
-"""What rows are grouped by."""
+"""The fields by which rows are grouped."""
 
 
 def _listed(value: object) -> object:
@@ -35,7 +35,7 @@ Shares = Annotated[tuple[Share, ...], BeforeValidator(_listed)]
 
 
 class _Row(BaseModel):
-    """What every row may say."""
+    """Fields that every row may have."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -47,7 +47,7 @@ class _Row(BaseModel):
 
     @property
     def group(self) -> tuple[str, ...]:
-        """In the order of `GROUPED`."""
+        """The row's group, in the order of `GROUPED`."""
         return (self.model, self.dataset, self.prompt, self.split)
 
     @property
@@ -61,10 +61,10 @@ class Answered(_Row, WithSamples):
 
 
 class Measured(_Row):
-    """An answer that was measured: of each assertion how decisive it sounds and how sure the model is of it. None of them: a punt.
+    """A measured answer: decisiveness and model confidence of each assertion. An answer without assertions is a punt.
 
     Attributes:
-        k: further answers that it was held against; None where that is not known.
+        k: number of further answers it was compared with; None if unknown.
     """
 
     decisiveness: Shares
@@ -84,12 +84,12 @@ class Measured(_Row):
 
     @property
     def punts(self) -> bool:
-        """Whether nothing is asserted."""
+        """Whether it asserts nothing."""
         return not self.decisiveness
 
     @property
     def faithfulness(self) -> float:
-        """Definition 1 of the paper.
+        """Faithfulness by definition 1 of the paper.
 
         Raises:
             RangeError: it asserts nothing.

@@ -1,4 +1,4 @@
-"""The faithfulness of what a proxy served, from the figures of its audit: no texts and no verdicts are needed."""
+"""The faithfulness of served answers, from the figures of the audit; texts and verdicts are not needed."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from hedgerow.proxy.types import Json
 
 
 def document(spoken: SpokenAnswers, *, against: Against, resamples: int = 1000, seed: int = 0) -> Json:
-    """Figures of what was served, as `hedgerow faithfulness --data` has them; `groups` are the plain answer, the model's own words and what was
-    served, of each route; `worst` is the lowest of what was served.
+    """Figures of served answers in the form of `hedgerow faithfulness --data`. `groups` are, for each route, the plain answer, the model's own
+    words and the served words; `worst` is the lowest value of the served words.
     """
 
     def measured(
