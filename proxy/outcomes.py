@@ -1,6 +1,6 @@
-"""What can become of a request: every status and every reason code, each with a sentence for people.
+"""The outcomes of requests: every status and reason code, each with a sentence.
 
-A code stands in the header, the log line, the counter and the audit row; it never changes its meaning. docs/api.md lists these tables.
+Codes are used in header, log line, counter and audit row, and never change their meaning. docs/api.md lists them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class _Code(StrEnum):
 
 
 class Status(_Code):
-    """What the client got."""
+    """What the client received."""
 
     HEDGED = "hedged", "the reworded answer"
     PLAIN = "plain", "the draft: the confidence calls for no hedge, or there is nothing to hedge"
@@ -36,7 +36,7 @@ class Status(_Code):
 
 
 class Reason(_Code):
-    """Why a request ended as it did."""
+    """The reason for a status."""
 
     # passed: read from the request
     MODE_OFF = "mode_off", "The route is off."
@@ -232,7 +232,7 @@ class Uncovered(_Code):
 
 
 def explain(code: str) -> str:
-    """The sentence of a status or a reason; the code itself where it is not known (an upstream's own).
+    """The sentence of a status or a reason; an unknown code (an upstream's own) unchanged.
 
     >>> explain("code"), explain("insufficient_quota")
     ('The answer holds a block of code.', 'insufficient_quota')

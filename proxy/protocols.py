@@ -1,6 +1,6 @@
-"""The seams: what the pipeline needs of its parts, and nothing of how they do it.
+"""The protocols of the pipeline's parts, independent of their implementations.
 
-`hedgerow.proxy.services` is the only place that knows both these protocols and their implementations.
+Only `hedgerow.proxy.services` knows both these protocols and their implementations.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One generation call: what the pipeline asks of a model.
+    """One generation call to a model.
 
     Attributes:
-        path: of one of the endpoints in `DIALECTS`, e.g. "/chat/completions".
+        path: an endpoint of `DIALECTS`, e.g. "/chat/completions".
         body: the request object. One that asks for a stream is read to its end.
         headers: the client's headers that go upstream (its key, its organisation, ...), lower-case names.
-        on_text: callback that receives the index of a choice and each piece of it as it is written, where the upstream can say; from any thread.
-        target: path and query as the client sent them, where the call goes to the same place; "" for `path` alone.
-        on_retry: callback for each refusal after which the call is made again.
+        on_text: callback for the index of a choice and each piece of its text, if the upstream streams; may be called from any thread.
+        target: path and query as the client sent them, for a call to the same endpoint; "" for `path` alone.
+        on_retry: callback for each refused call that is retried.
         id: the audit id of the request that the call is made for.
-        member: the member of a group that has to answer, where one has answered this request already.
-        patient: whether a refusal is waited for and the call made again; not where another upstream can be asked at once.
+        member: the group member that must answer, because it has already answered this request; else "".
+        patient: whether to retry a refused call after a pause; false if another upstream can be called at once.
     """
 
     path: str
@@ -46,7 +46,7 @@ class Call:
 
 
 class Asker(Protocol):
-    """The request on whose behalf a model is asked something, as the parts below the pipeline see it."""
+    """The request for which a model is called, as seen by the parts below the pipeline."""
 
     @property
     def id(self) -> str:
@@ -60,31 +60,31 @@ class Asker(Protocol):
 
     @property
     def model(self) -> str:
-        """The model that is asked for."""
+        """The requested model."""
         ...
 
     @property
     def answering_model(self) -> str:
-        """The model that has answered, where a member of a group is asked for another one; else the same."""
+        """The model that has answered; it differs from `model` if a group member has its own."""
         ...
 
     @property
     def answered_by(self) -> str:
-        """The member of a group that has answered; "" where no group was asked."""
+        """The group member that has answered; "" if no group was called."""
         ...
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """The client's headers, lower-case names: they hold its key."""
+        """The client's headers with lower-case names, including its key."""
         ...
 
 
 class RawCall(NamedTuple):
-    """One request to be relayed as it came.
+    """One request to be relayed unchanged.
 
     Attributes:
         path: relative to the upstream's base address, with its query.
-        request: the request object in the body where it asks for text, which any member of a group may answer.
+        request: the request object in the body if it asks for text; then any group member may answer.
         id: the request's audit id.
     """
 
@@ -97,10 +97,10 @@ class RawCall(NamedTuple):
 
 
 class Relay(NamedTuple):
-    """An upstream's answer as it comes: status, end-to-end headers, raw body.
+    """An upstream's answer as received: status, end-to-end headers, raw body.
 
     Attributes:
-        upstream, model: the member of a group that answers, and the model that it was asked for where that is another one; else "".
+        upstream, model: the group member that answers, and its own model if it has one; else "".
     """
 
     status: int
@@ -115,7 +115,7 @@ class Upstream(Protocol):
 
     @property
     def honours_n(self) -> bool:
-        """Whether one call may ask for several answers."""
+        """Whether one call may request several answers with `n`."""
         ...
 
     async def complete(self, call: Call) -> Json:
@@ -129,15 +129,15 @@ class Upstream(Protocol):
         ...
 
     def relay(self, call: RawCall) -> AbstractAsyncContextManager[Relay]:
-        """Pass a request on as it is. Cancelling inside the context ends the upstream's work.
+        """Relay a request unchanged. Cancelling inside the context stops the upstream's work.
 
         Raises:
-            UpstreamError: it could not be reached or broke off; also from the iterator.
+            UpstreamError: it could not be reached or its answer is incomplete; also raised by the iterator.
         """
         ...
 
     async def models(self, headers: Mapping[str, str]) -> list[Json]:
-        """The models on offer, as OpenAI model objects."""
+        """The available models, as OpenAI model objects."""
         ...
 
     async def aclose(self) -> None:
@@ -147,12 +147,12 @@ class Upstream(Protocol):
 
 @runtime_checkable
 class Tunnels(Protocol):
-    """An upstream that has WebSockets."""
+    """An upstream with WebSockets."""
 
     async def tunnel(
         self, target: str, headers: Sequence[tuple[str, str]]
     ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """Ask for a WebSocket: a connection on which the request was sent, and nothing read yet.
+        """Request a WebSocket. Returns a connection on which the request was sent and nothing was read yet.
 
         Raises:
             UpstreamError: it could not be reached.
@@ -167,7 +167,7 @@ class Clusterer(Protocol):
         """Partition the answers; index i of the result is answers[i]. `answers` is not empty.
 
         Raises:
-            StepFailed: where a judge was asked and could not answer, and no fallback is configured.
+            StepFailed: a judge could not answer, and no fallback is configured.
         """
         ...
 
@@ -177,28 +177,28 @@ class ConfidenceSignal(Protocol):
 
     @property
     def name(self) -> str:
-        """As in the configuration and in the audit."""
+        """The name in configuration and audit."""
         ...
 
     async def measure(self, question: str, samples: Sequence[Sample], clustering: Clustering) -> Beta:
         """Raw confidence that the draft (`samples[clustering.draft_index]`) is right.
 
         Raises:
-            StepFailed: where the samples do not carry what this signal needs (no log-probabilities, say).
+            StepFailed: the samples lack what this signal needs, such as log-probabilities.
         """
         ...
 
 
 class Supporter(Protocol):
-    """Says how far other answers bear out the claims of one."""
+    """Measures how far other answers support the claims of an answer."""
 
     async def measure_claims(
         self, question: str, claims: Sequence[Claim], others: Sequence[str], answer: str | None = None
     ) -> list[ClaimSupport]:
-        """The support of each claim among `others`, which are not empty; `answer` is what the claims were taken from, where they are not all of it.
+        """The support of each claim by `others`, which is not empty; `answer` is the answer from which the claims were taken, if they are not all of it.
 
         Raises:
-            StepFailed: where it cannot be measured (no other answer, a judge that could not be asked).
+            StepFailed: it cannot be measured (no other answer, or a judge that could not be asked).
         """
         ...
 
@@ -208,21 +208,21 @@ class Rewriter(Protocol):
 
     @property
     def name(self) -> str:
-        """As in the configuration and in the audit."""
+        """The name in configuration and audit."""
         ...
 
     async def rewrite(self, request: RewriteRequest) -> Rewrite:
         """Reword the draft.
 
         Raises:
-            StepFailed: where no rewrite could be made (no frame fits, the editor failed).
+            StepFailed: no rewrite could be made (no frame fits, or the editor failed).
         """
         ...
 
 
 class Guard(Protocol):
-    """Says whether a rewrite changed anything but the confidence."""
+    """Checks that a rewrite changes nothing but the confidence."""
 
     async def check(self, request: RewriteRequest, rewrite: Rewrite) -> Verdict:
-        """Compare the rewrite with the draft. Never raises for bad text: bad text is a refusal."""
+        """Compare the rewrite with the draft. Bad text is refused, never raised as an exception."""
         ...

@@ -1,1 +1,1 @@
-"""Our own JSON endpoints: feedback, audit, administration, health, perceive, models."""
+"""The proxy's own JSON endpoints: feedback, audit, administration, health, perceive, models."""

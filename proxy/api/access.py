@@ -1,4 +1,4 @@
-"""What an endpoint may ask for in its arguments: the process's services, and who is let in."""
+"""Dependencies of endpoints: the process's services, and access checks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hedgerow.proxy.types import Role
 
 
 def services_of(request: Request) -> Services:
-    """The services that were in use when the request came in."""
+    """The services in use when the request arrived."""
     services: Services = request.state.services
     return services
 
@@ -38,17 +38,17 @@ StoreOf = Annotated[AuditStore, Depends(store_of)]
 
 
 def known(request: Request, services: ServicesOf) -> None:
-    """Only known client keys get in, where any are asked for; asked before the body is looked at."""
+    """Require a known client key, if keys are configured; checked before the body is read."""
     access.caller_of(request.headers, services.settings, services.keys).check()
 
 
 def reads(request: Request, services: ServicesOf) -> str | None:
-    """Whose rows of the audit are open: of the caller's named key, or everybody's (None)."""
+    """The named key whose audit rows the caller may read; None for all rows."""
     return access.owner_of(request.headers, services.settings, services.keys, "viewer")
 
 
 def judges(request: Request, services: ServicesOf) -> str | None:
-    """Whose answers the caller may judge: its named key's, or everybody's (None)."""
+    """The named key whose answers the caller may judge; None for all answers."""
     return access.owner_of(request.headers, services.settings, services.keys, "reviewer")
 
 
@@ -63,9 +63,9 @@ Known = Depends(known)
 Views = Depends(_with_role("viewer"))
 Reviews = Depends(_with_role("reviewer"))
 Administers = Depends(_with_role("operator"))
-"""For `dependencies=[...]` of a router or an endpoint. `Administers` is for what changes anything."""
+"""For `dependencies=[...]` of a router or an endpoint. `Administers` is for endpoints that change something."""
 ReadsOf = Annotated[str | None, Depends(reads)]
 JudgesOf = Annotated[str | None, Depends(judges)]
 ReviewerOf = Annotated[Person, Reviews]
 OperatorOf = Annotated[Person, Administers]
-"""For arguments of an endpoint that asks who it is."""
+"""For arguments of an endpoint that needs the person."""

@@ -1,4 +1,4 @@
-"""`/v1/admin`: what operators see and set while the proxy runs. Everything here needs the admin key, or the key of a person with the role."""
+"""`/v1/admin`: view and change routes at run time. All endpoints need the admin key, or the key of a person with the role."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ reviewing = APIRouter(prefix="/v1/admin/review", dependencies=[Reviews])
 
 
 class Act(BaseModel):
-    """Who does something, and why."""
+    """Who makes a change, and the reason."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -50,7 +50,7 @@ class Act(BaseModel):
     note: Annotated[str, Field(max_length=operators.LONGEST_NOTE, pattern=WITHOUT_NUL)] | None = None
 
     def signature(self, person: Person) -> dict[str, str | None]:
-        """What the record of a change says about its author: a person's own name, else the one that was sent."""
+        """The author in the record of a change: the signed-in person, else the name that was sent."""
         return {"actor": person.name or self.actor, "note": self.note}
 
 
@@ -75,7 +75,7 @@ class Review(Act):
 
 @looking.get("/routes")
 async def routes(reloader: ReloaderOf) -> Json:
-    """Every route: what it does now, what the configuration says, who set what, and how its map does."""
+    """Every route: its mode and map in effect and as configured, who set them, and the health of its map."""
     return {
         "routes": describe(
             reloader.configured,
@@ -91,7 +91,7 @@ async def routes(reloader: ReloaderOf) -> Json:
 
 @router.post("/routes/{name}/mode")
 async def set_mode(name: str, wish: SetMode, reloader: ReloaderOf, operator: OperatorOf) -> Json:
-    """Switch a route off, to shadow or on; every process follows within two seconds, requests under way end as they began."""
+    """Switch a route to off, shadow or on. Every process follows within two seconds; requests in flight keep their mode."""
     _route(reloader, name)
     return await _set(reloader, name, "mode", wish.mode, wish.signature(operator))
 
@@ -109,7 +109,7 @@ async def set_map(name: str, wish: SetMap, reloader: ReloaderOf, operator: Opera
 
 @router.post("/routes/{name}/rollback")
 async def roll_back(name: str, reloader: ReloaderOf, operator: OperatorOf, wish: Act | None = None) -> Json:
-    """Give a route the map that it had before; again, the one before that."""
+    """Return a route to its previous map; a second call to the one before."""
     _route(reloader, name)
     change = await with_store(reloader, operators.roll_back, name, **(wish or Act()).signature(operator))
     if change is None:
@@ -120,7 +120,7 @@ async def roll_back(name: str, reloader: ReloaderOf, operator: OperatorOf, wish:
 
 @router.post("/routes/{name}/alarms/clear")
 async def clear_alarms(name: str, reloader: ReloaderOf, operator: OperatorOf, wish: Act | None = None) -> Json:
-    """Clear a route's alarms; its tests begin anew."""
+    """Clear a route's alarms and restart its tests."""
     _route(reloader, name)
     return {"cleared": await with_store(reloader, operators.clear_alarms, name, **(wish or Act()).signature(operator))}
 
@@ -143,14 +143,14 @@ async def alarms(reloader: ReloaderOf, route: str | None = None, standing: bool 
 
 @router.post("/reload")
 async def reload(reloader: ReloaderOf) -> Json:
-    """Read the configuration file again; `problem` says why it is not in use, if it is not."""
+    """Read the configuration file again; `problem` is the reason if it is not in use."""
     await reloader.look(reload=True)
     return {"problem": reloader.problem}
 
 
 @router.post("/check")
 async def check(reloader: ReloaderOf) -> Json:
-    """Look for drift now instead of at the watcher's next turn; the routes as after that."""
+    """Check for drift now instead of at the watcher's next turn, and return the routes."""
     await examine(reloader)
     return await routes(reloader)
 
@@ -162,7 +162,7 @@ async def review(
     limit: Annotated[int, Query(ge=1, le=200)] = 20,
     skip: Annotated[list[str] | None, Query()] = None,
 ) -> Json:
-    """Answers that a person should look at next, and why each was chosen."""
+    """The next answers that a person should judge, and why each was chosen."""
     order = reloader.services.settings.review.order
     items = await with_store(reloader, review_queue, route=route, limit=limit, skip=frozenset(skip or ()), order=order)
     return {"answers": [asdict(item) for item in items]}
@@ -197,7 +197,7 @@ def _route(reloader: ConfigReloader, name: str) -> Route:
 async def _set(
     reloader: ConfigReloader, name: str, what: Setting, value: str | None, signature: dict[str, str | None]
 ) -> Json:
-    """Set it, and follow at once in this process."""
+    """Store a change and apply it in this process at once."""
     change = await with_store(reloader, operators.set_state, name, what, value, **signature)
     await reloader.look()
     return asdict(change)

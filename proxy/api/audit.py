@@ -24,7 +24,7 @@ async def audit(name: str, store: StoreOf, owner: ReadsOf) -> Json:
 
 @router.delete("/{name}")
 async def erase(name: str, store: StoreOf, reloader: ReloaderOf, operator: OperatorOf) -> Json:
-    """Drop the texts of one answer, here and from what is kept for equal requests; its figures stay. Only for operators."""
+    """Erase the texts of one answer, also from the cache of samples; its figures stay. Only for operators."""
     if not await store.erase(name, actor=operator.name or "admin"):
         raise unknown(name)
     await reloader.look()

@@ -1,4 +1,4 @@
-"""What our own endpoints and pages answer where something is wrong: one sentence, in the form of the API's errors."""
+"""Errors of the proxy's own endpoints and pages: one sentence, in the form of the API's errors."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ OF_THE_API = frozenset(
         "vector_stores",
     ]
 )
-"""How paths of the API begin, for clients whose base URL lacks its `/v1`."""
+"""Prefixes of API paths, to recognise clients whose base URL lacks `/v1`."""
 
 
 async def _proxy_error(_request: Request, error: Any) -> Response:
@@ -51,7 +51,7 @@ async def _store_error(_request: Request, error: Any) -> Response:
 
 
 async def _fault(request: Request, error: Exception) -> Response:
-    """The last resort: whatever was not foreseen is a 500 and a line with its cause."""
+    """Unexpected errors become a 500 and a log line with their cause."""
     log.error("request_fault", path=request.url.path, exc_info=error)
     return JSONResponse(Internal("something went wrong inside the proxy; the operator's log says what").body(), 500)
 
@@ -72,4 +72,4 @@ HANDLERS: Mapping[Any, Any] = {
     404: _unknown_path,
     405: _unknown_path,
 }
-"""By exception or status."""
+"""Handlers by exception type or status."""

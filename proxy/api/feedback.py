@@ -22,7 +22,7 @@ router = APIRouter(prefix="/v1/feedback")
 
 Grade = StrictBool | StrictInt | StrictFloat
 WITHOUT_NUL = r"^[^\x00]*$"
-"""PostgreSQL takes no text with a NUL in it."""
+"""PostgreSQL cannot store text with a NUL character."""
 Position = Annotated[str, Field(pattern=r"^(0|[1-9][0-9]{0,3})$")]
 
 
@@ -68,10 +68,10 @@ class Feedback(BaseModel):
     ) = None
 
     def verdicts(self) -> list[Verdict]:
-        """The verdicts as the audit takes them: that on the answer first, then those on its claims.
+        """The verdicts for the audit: first on the answer, then on its claims.
 
         Raises:
-            BadRequest: a grade lies outside 0..1, or nothing is said.
+            BadRequest: a grade is outside 0..1, or there is no verdict.
         """
         verdicts = [] if self.correct is None else [self._verdict(self.correct, None)]
         numbered = enumerate(self.claims) if isinstance(self.claims, list) else (self.claims or {}).items()
@@ -134,7 +134,7 @@ def _parsed(item: Any) -> list[Verdict] | ProxyError:
 
 
 def _parse(item: Any) -> list[Verdict]:
-    """What one object says.
+    """Parse one object.
 
     Raises:
         BadRequest: it is not a verdict; the message names the field.
@@ -152,7 +152,7 @@ def _parse(item: Any) -> list[Verdict]:
 
 
 def _outcome(verdicts: Sequence[Verdict], stored: Sequence[VerdictResult | None]) -> Json:
-    """What became of what one object said: of the answer, with its claims under `claims`; an error where none of it stands."""
+    """The result for one object: of the answer, with its claims under `claims`; an error if none of its verdicts could be stored."""
     name = verdicts[0].name
     if all(result is None for result in stored):
         return {"id": name} | dict(unknown_answer_or_claim(verdicts[0]).body())
@@ -177,7 +177,7 @@ def _is_whole(verdict: Verdict) -> bool:
 
 
 def unknown_answer_or_claim(verdict: Verdict) -> NotFound:
-    """The error for a verdict on what does not exist."""
+    """The error for a verdict on an unknown answer or claim."""
     if _is_whole(verdict):
         return unknown(verdict.name, "id")
     if verdict.path is not None:

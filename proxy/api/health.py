@@ -1,6 +1,6 @@
-"""Probes and metrics: is the process alive, should it get requests, and what did it count.
+"""Probes and metrics: liveness, readiness, Prometheus counters.
 
-Without FastAPI: a probe must not be what makes a process import it.
+These do without FastAPI, so that a probe does not make a process import it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams.circuits import WatchedUpstream
 
 STORE_TIMEOUT_S = 2.0
-"""Longest that the store may take to answer a readiness check."""
+"""Seconds that the store may take to answer a readiness check."""
 
 
 async def health(request: Request) -> Response:
@@ -76,7 +76,7 @@ async def ready(request: Request) -> Response:
 
 
 def _not_in_force(reloader: ConfigReloader) -> dict[str, str | None]:
-    """By route that promises something and has no valid certificate, why."""
+    """By route with promises but without a valid certificate, the reason."""
     return {name: standing.reason for name, standing in reloader.standing().items() if standing.certificate is None}
 
 

@@ -1,4 +1,4 @@
-"""`/v1/admin/keys`: named keys, made, changed, rotated and revoked. A secret is in the answer that made it, and nowhere else ever after."""
+"""`/v1/admin/keys`: create, change, rotate and revoke named keys. A secret is shown only once, in the answer that created it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Limit = Annotated[int, Field(ge=1, le=2**31 - 1)]
 
 
 class Wishes(Act):
-    """What an operator says of a key; what is left out stays as it is, null takes it away."""
+    """An operator's changes to a key; omitted fields stay unchanged, null removes a value."""
 
     team: Annotated[str, Field(min_length=1, max_length=64, pattern=keys.PRINTABLE)] | None = None
     routes: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
@@ -36,12 +36,12 @@ class Wishes(Act):
     concurrency: Limit | None = None
 
     def said(self) -> dict[str, Any]:
-        """By column, what was said."""
+        """The given values by column."""
         return self.model_dump(include=self.model_fields_set & set(keys.CHANGEABLE))
 
 
 class NewKey(Wishes):
-    """A key that is wanted. With a `role` it is a person's, who signs in with it and asks no model."""
+    """A key to create. With a `role` it belongs to a person, who signs in with it and cannot call models."""
 
     name: Annotated[str, Field(pattern=keys.NAME)]
     role: Role | None = None
@@ -55,7 +55,7 @@ class Rotation(Act):
 
 @listing.get("")
 async def list_keys(reloader: ReloaderOf, days: Annotated[float, Query(gt=0, le=400)] = 7.0) -> Json:
-    """Every key, its state, and its figures of so many days."""
+    """Every key, its state, and its figures of the last `days` days."""
     figures = await with_store(reloader, figures_of_keys, time.time() - days * 86_400)
     known = await with_store(reloader, keys.read_keys)
     return {"keys": [described(key, figures.get(key.name)) for key in known], "days": days}
@@ -63,7 +63,7 @@ async def list_keys(reloader: ReloaderOf, days: Annotated[float, Query(gt=0, le=
 
 @router.post("", status_code=201)
 async def new_key(wish: NewKey, reloader: ReloaderOf, operator: OperatorOf) -> Json:
-    """Make a key. `secret` is what its owner sends; it cannot be shown again."""
+    """Create a key. `secret` is what its owner sends; it cannot be shown again."""
     check_routes(reloader, wish.routes)
     key = Key(wish.name, role=wish.role, **wish.said())
     made = await with_store(reloader, keys.create, key, **wish.signature(operator))
@@ -97,7 +97,7 @@ async def rotate_key(name: str, reloader: ReloaderOf, operator: OperatorOf, wish
 
 @router.post("/{name}/revoke")
 async def revoke_key(name: str, reloader: ReloaderOf, operator: OperatorOf, wish: Act | None = None) -> Json:
-    """End a key for good; every process follows within two seconds."""
+    """Revoke a key permanently; every process follows within two seconds."""
     key = await with_store(reloader, keys.revoke, name, **(wish or Act()).signature(operator))
     if key is None:
         raise _unknown(name)
@@ -114,12 +114,12 @@ def check_routes(reloader: ConfigReloader, routes: Collection[str] | None) -> No
 
 
 def described(key: Key, figures: KeyFigures | None) -> Json:
-    """A key as JSON, with what can be done with it now and what was."""
+    """A key as a JSON object, with its present state and its figures."""
     return asdict(key) | {"state": state_of(key), "figures": None if figures is None else asdict(figures)}
 
 
 async def _shown(reloader: ConfigReloader, key: Key, secret: str | None = None) -> Json:
-    """A key after a change, which this process follows at once."""
+    """A key after a change, which is applied in this process at once."""
     await reloader.look()
     return {"key": described(key, None)} | ({} if secret is None else {"secret": secret})
 

@@ -16,7 +16,7 @@ router = APIRouter(prefix="/v1/models", dependencies=[Known])
 
 @router.get("")
 async def models(request: Request, services: ServicesOf) -> Json:
-    """The models of every upstream; one that cannot be asked is left out and logged."""
+    """The models of every upstream; an upstream that does not answer is left out and logged."""
     headers = access.without_named_key(request.headers, services.settings, services.keys)
     models: dict[str, Json] = {}
     failures: list[ProxyError] = []

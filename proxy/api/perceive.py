@@ -18,7 +18,7 @@ router = APIRouter(prefix="/v1/perceive", dependencies=[Known])
 
 
 class Wording(BaseModel):
-    """A text whose perceived confidence is wanted."""
+    """A text whose perceived confidence is requested."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -30,7 +30,7 @@ class Wording(BaseModel):
 
 @router.post("")
 async def perceive(wording: Wording) -> Json:
-    """How confident a wording sounds to readers, as a whole and sentence by sentence; whether it is true is not asked."""
+    """How confident a text sounds to readers, in total and sentence by sentence, whether or not it is true."""
     return await anyio.to_thread.run_sync(_perceive, wording)
 
 

@@ -1,7 +1,7 @@
-"""All endpoints that the proxy answers itself, by their paths. A new one is a file beside this with a `router`, and a line here.
+"""All endpoints that the proxy answers itself. To add one, write a file with a `router` in this folder and list it here.
 
-They are imported when the first is asked for, and FastAPI with them: a proxy that only answers and measures pays for neither. The probes
-(`health.py`) do without.
+They and FastAPI are imported on the first request to one of them, so that a proxy that only forwards and calibrates does not need them. The
+probes (`health.py`) do not use FastAPI.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ ROUTERS: Mapping[str, Sequence[str]] = {
     ),
 }
 UPSTREAMS_BELOW = frozenset({"/v1/models"})
-"""Endpoints below whose path an upstream answers; below every other one all paths are ours."""
+"""Endpoints with subpaths that an upstream answers; the subpaths of all others are the proxy's."""
 
 
 def own_paths() -> Callable[[str], object]:
-    """A predicate: whether the proxy answers a path itself; every other path goes to an upstream.
+    """A predicate: whether the proxy answers a path itself; other paths go to an upstream.
 
     Ours is what lies outside `/v1/` and Azure's `/openai/`, each endpoint with everything below it, and near misses of these (another case, doubled slashes): a
     key for our own endpoints never reaches a model provider. So do paths with `.` or `..` segments not, which mean another path there.

@@ -1,4 +1,4 @@
-"""Is an answer right? Graders that say so, and by which rule. All are one protocol, `Grader`."""
+"""Graders decide whether an answer is right, and by which rule. All follow the protocol `Grader`."""
 
 from hedgerow.proxy.grading.alias import alias_grade
 from hedgerow.proxy.grading.choice import choice_grade
@@ -11,6 +11,6 @@ RULES: dict[str, Grader] = {
     "numeric": RuleGrader("numeric", numeric_grade),
     "choice": RuleGrader("choice", choice_grade),
 }
-"""Graders that cost nothing, by name."""
+"""Graders that need no model, by name."""
 
 __all__ = ["RULES", "Grade", "Grader", "JudgeGrader"]

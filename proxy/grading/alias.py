@@ -1,8 +1,8 @@
-"""The alias rule: an answer is right when it gives one of the right answers and none of those known to be wrong.
+"""The alias rule: an answer is right if it gives one of the right answers and no known wrong one.
 
-It gives an answer when that stands in it as whole words (both normalised as TriviaQA's grader does), or when the two mean the same by the
-proxy's rules (units, dates, numerals, initials, word order). Not that it stands somewhere in the sentence: of the rules that one joins most
-answers that people tell apart. How often it agrees with people stands in docs/evidence.md.
+It gives an answer if it contains it as whole words (both normalised as in TriviaQA's grader), or if the two mean the same by the proxy's
+rules (units, dates, numerals, initials, word order) except containment, which confuses most answers that people distinguish. Its agreement
+with people is in docs/evidence.md.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _TRIVIAQA_PUNCTUATION = str.maketrans(dict.fromkeys(string.punctuation + "‘’
 
 
 def alias_grade(question: str, answer: str, golds: Sequence[str], wrong: Sequence[str] = ()) -> Grade:
-    """Grade by the rule: right where a right answer is given and no wrong one.
+    """Grade by the rule: right if a right answer is given and no wrong one.
 
     >>> alias_grade("Who wrote it?", "It was written by Mikhail Bulgakov.", ["Bulgakov"]).correct
     1.0
@@ -34,7 +34,7 @@ def alias_grade(question: str, answer: str, golds: Sequence[str], wrong: Sequenc
 
 
 def _given(question: str, answer: str, listed: Sequence[str]) -> str | None:
-    """By which rule the answer gives one of those listed; None where it gives none."""
+    """The rule by which the answer gives one of the listed answers; None if it gives none."""
     if contains_gold(answer, listed):
         return "contains"
     asked = read_question(question)
@@ -47,7 +47,7 @@ def _given(question: str, answer: str, listed: Sequence[str]) -> str | None:
 
 
 def contains_gold(text: str, gold: Sequence[str]) -> bool:
-    """Whether one of the gold answers stands in the text as whole words, both normalised as TriviaQA's grader does."""
+    """Whether the text contains a gold answer as whole words, both normalised as in TriviaQA's grader."""
     words = f" {_words(text)} "
     return any(f" {answer} " in words for answer in map(_words, gold) if answer)
 

@@ -1,4 +1,4 @@
-"""The multiple-choice rule: the letter that the answer takes, or the choice that it quotes."""
+"""The multiple-choice rule: the letter that the answer chooses, or the choice that it quotes."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _CHOICE = re.compile(r"^([A-Z])\) (.+)$", re.MULTILINE)
 _STATED = re.compile(r"\b(?i:answer|choice|option)(?i:\s+is|\s*:)?\s*(?:\(?\**([A-Z])\b|\(([a-z])\))")
 _LEADING = re.compile(r"\W*([A-Za-z])(?:[).:]|\W*$)")
 _STANDING = re.compile(r"\b[B-HJ-Z]\b")
-"""Capitals that stand alone and are not words: all but "A" and "I"."""
+"""Single capitals that are not words: all except "A" and "I"."""
 
 
 def choice_grade(question: str, answer: str, golds: Sequence[str], wrong: Sequence[str] = ()) -> Grade:
-    r"""Grade by the rule: right where the choice taken is a right one. The choices stand in the question, one a line, as "A) ...".
+    r"""Grade by the rule: right if the chosen letter is a right one. The choices are in the question, one a line, as "A) ...".
 
     >>> asked = "Capital of Peru?\nA) Quito\nB) Lima"
     >>> [choice_grade(asked, said, ["B"]).correct for said in ("B", "(b) Lima", "It is Lima.", "A) Quito", "No idea.")]
@@ -31,9 +31,9 @@ def choice_grade(question: str, answer: str, golds: Sequence[str], wrong: Sequen
 
 
 def taken_choice(answer: str, choices: Mapping[str, str]) -> str | None:
-    """The letter of the choice that an answer takes; None where it takes none.
+    """The letter of the choice in an answer; None without one.
 
-    Said outright ("the answer is B"), in front ("B) Lima"), by quoting one choice and no other, or as the one capital that stands alone.
+    Stated ("the answer is B"), at the beginning ("B) Lima"), by quoting one choice only, or as the only single capital.
     """
     text = answer.strip()
     stated = [capital or small.upper() for capital, small in _STATED.findall(text)]

@@ -1,4 +1,4 @@
-"""What a grader says, the one way to ask it, and graders that are rules."""
+"""Grades, the protocol of graders, and graders that follow a rule."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Grade:
     """A verdict on one answer.
 
     Attributes:
-        correct: 1.0 right, 0.0 wrong; None where the grader cannot decide (the answer claims nothing, the judge's reply cannot be read).
+        correct: 1.0 right, 0.0 wrong; None if the grader cannot decide (the answer claims nothing, the judge's reply cannot be read).
         by: the grader's name.
         reason: a stable word for the rule that decided.
     """
@@ -25,29 +25,29 @@ class Grade:
 
 
 class Grader(Protocol):
-    """Says whether an answer is right."""
+    """Decides whether an answer is right."""
 
     @property
     def name(self) -> str:
-        """As in the records."""
+        """The name in the records."""
         ...
 
     async def grade(self, question: str, answer: str, golds: Sequence[str], wrong: Sequence[str] = ()) -> Grade:
-        """Grade one answer against right answers, and against answers known to be wrong where there are any.
+        """Grade one answer against right answers and, if given, known wrong ones.
 
         Raises:
-            StepFailed: a judge that has to be asked cannot be.
+            StepFailed: the judge cannot be asked.
         """
         ...
 
 
 Rule = Callable[[str, str, Sequence[str], Sequence[str]], Grade]
-"""Grades by question, answer, right answers and wrong answers."""
+"""(question, answer, right answers, wrong answers) -> grade."""
 
 
 @dataclass(frozen=True, slots=True)
 class RuleGrader:
-    """A grader that follows a rule, in a worker thread, since long lists take more than 5 ms."""
+    """A grader that follows a rule, in a worker thread because long lists take more than 5 ms."""
 
     name: str
     rule: Rule

@@ -1,6 +1,6 @@
-"""A language model as grader, shown the question, the right answers and the answer.
+"""A language model as grader, given the question, the right answers and the answer.
 
-It is given an async `ask(prompt) -> reply` and does not know an upstream. A reply without one of the three words grades nothing.
+It uses an async `ask(prompt) -> reply` and is independent of upstreams. A reply without one of the three words gives no grade.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _CORRECT = {"CORRECT": 1.0, "INCORRECT": 0.0, "NOT_CORRECT": 0.0}
 
 
 class JudgeGrader:
-    """Asks a model once an answer."""
+    """Asks a model once for each answer."""
 
     name = "judge"
 
@@ -49,7 +49,7 @@ class JudgeGrader:
 
 
 def prompt(question: str, answer: str, golds: Sequence[str], wrong: Sequence[str] = ()) -> str:
-    """The grading prompt; a long answer is cut, and marks inside the data are broken up."""
+    """The grading prompt; long answers are cut, and delimiters inside the data are broken up."""
     listed = f"\n<wrong>\n{_lines(wrong)}\n</wrong>" if wrong else ""
     return PROMPT.format(
         and_wrong=", and answers known to be wrong" if wrong else "",
@@ -61,7 +61,7 @@ def prompt(question: str, answer: str, golds: Sequence[str], wrong: Sequence[str
 
 
 def read_grade(reply: str) -> Grade:
-    """The grade in a reply: its last verdict word, since models that reason first end with it.
+    """The grade in a reply: its last verdict word, because models may reason before it.
 
     >>> read_grade("The answer names the right river. CORRECT"), read_grade("Yes!").reason
     (Grade(correct=1.0, by='judge', reason='correct'), 'nonsense')

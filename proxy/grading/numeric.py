@@ -1,4 +1,4 @@
-"""The numeric rule: the last number of the answer is the gold answer's, within a tolerance."""
+"""The numeric rule: the last number of the answer equals the gold answer, within a tolerance."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from hedgerow.lexicon.text.numbers import is_number, read_numbers
 from hedgerow.proxy.grading.grade import Grade
 
 TOLERANCE = 1e-6
-"""Relative; a rounding of printing, not of reckoning."""
+"""Relative tolerance; it allows for rounded output, not for wrong calculations."""
 _TOKEN = re.compile(r"-?\d[\d,]*(?:\.\d+)?|[a-z]+|-")
 
 
 def numeric_grade(
     question: str, answer: str, golds: Sequence[str], wrong: Sequence[str] = (), tolerance: float = TOLERANCE
 ) -> Grade:
-    """Grade by the rule: right where the last number is a right one. Worked answers end in their result, so that is what they claim.
+    """Grade by the rule: right if the last number is a right one, because worked answers end with their result.
 
     >>> numeric_grade("", "3 + 4 = 7 left, so seven.", ["#### 7"]).correct, numeric_grade("", "1,250 km", ["1251"]).correct
     (1.0, 0.0)

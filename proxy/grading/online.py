@@ -1,6 +1,6 @@
-"""A language model's verdicts on a sampled share of answers, asked for beside the requests and marked as a grader's.
+"""A language model's verdicts on a random share of answers, made in the background and marked as a grader's.
 
-A grader's verdict counts only while nobody else has given one. At most `max_pending` answers wait; what comes beyond is not graded.
+A grader's verdict counts only if nobody else has given one. At most `max_pending` answers wait; further ones are not graded.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ _WORD = re.compile(r"\b(incorrect|correct|unsure)\b", re.IGNORECASE)
 _VERDICTS = {"correct": 1.0, "incorrect": 0.0, "unsure": None}
 
 Ask = Callable[[Asker, str], Awaitable[str]]
-"""Puts a prompt to the grader's model on behalf of a request; its answer."""
+"""(request, prompt) -> reply of the grader's model."""
 
 
 class RouteGrader:
     """The grader of one route.
 
     Attributes:
-        model: who judges, for the record; None where it is the model of the request.
-        pending: answers that wait to be graded or are being graded.
+        model: the grading model, for the record; None for the model of the request.
+        pending: number of answers waiting for a grade or being graded.
     """
 
     def __init__(
@@ -56,11 +56,11 @@ class RouteGrader:
         self.pending = 0
 
     def takes(self) -> bool:
-        """Whether the next answer is graded: the share decides, and how many wait. Choosing does not look at the answer."""
+        """Whether to grade the next answer: decided by the share and the number waiting, never by the answer."""
         return self._rng.random() < self._share and self.pending < self._max_pending
 
     async def grade(self, request: Asker, answer: str) -> float | None:
-        """1 right, 0 wrong; None where the model does not know, cannot be asked, or says something else."""
+        """1 right, 0 wrong; None if the model is unsure, cannot be asked, or replies something else."""
         self.pending += 1
         try:
             async with self._turns:
@@ -86,5 +86,5 @@ def read_verdict(reply: str) -> float | None:
 
 
 def _closed(text: str) -> str:
-    """Text that cannot end the tag that it stands in."""
+    """Text escaped so that it cannot close its tag."""
     return text.replace("</", "<\\/")

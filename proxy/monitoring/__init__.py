@@ -1,1 +1,1 @@
-"""What operators see: log lines, metrics, traces, drift of fitted maps, figures over the audit."""
+"""Monitoring for operators: log lines, metrics, traces, drift of fitted maps, figures from the audit."""

@@ -1,4 +1,4 @@
-"""Both arms of a split route in figures, and how far they differ: intervals that hold however often one looks."""
+"""Figures of both arms of a split route and their differences, with intervals that are valid at every look."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from hedgerow.proxy.config import Route
 from hedgerow.proxy.types import Json
 
 MOST_NATS = 5.0
-"""Of one answer's Faithfulness Divergence in a comparison: more count as so many, for an interval needs a bound known beforehand."""
+"""Upper limit in nats at which one answer's Faithfulness Divergence is cut: the interval needs a bound known in advance."""
 NOBODY = ArmRows(0, 0, *(np.zeros(0) for _ in range(7)))
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """The arm `on` less the other one.
+    """The difference between the arm `on` and the other one.
 
     Attributes:
         figure: "divergence" (nats), "feedback" (share of requests), "tokens" or "cost" (of an answer, in US dollars).
-        on, rest: means of the arms; None without values.
-        low, high: an interval of the difference at 95 %, valid at every look; the figure's whole range where nothing is known.
+        on, rest: means of the two arms; None without values.
+        low, high: 95 % interval of the difference, valid at every look; the whole range of the figure without values.
         n_on, n_rest: values of each arm.
     """
 
@@ -45,7 +45,7 @@ class Gap:
 
     @property
     def settled(self) -> bool:
-        """Whether the interval leaves no doubt about the sign."""
+        """Whether the interval excludes 0."""
         return self.low > 0.0 or self.high < 0.0
 
 
@@ -54,7 +54,7 @@ class Comparison:
     """A split route's arms.
 
     Attributes:
-        share: what is drawn for the arm `on` now; None where the split has ended.
+        share: present share of the arm `on`; None if the split has ended.
         rest: the other arm's mode.
         requests: by arm.
         accuracy: share of labelled answers that were right, by arm; None without any.
@@ -68,7 +68,7 @@ class Comparison:
     gaps: Sequence[Gap]
 
     def to_dict(self) -> Json:
-        """For JSON."""
+        """The comparison as a JSON object."""
         return asdict(self) | {"gaps": [asdict(gap) | {"difference": gap.estimate} for gap in self.gaps]}
 
 
@@ -84,7 +84,7 @@ def compare(engine: Engine, routes: Sequence[Route]) -> dict[str, Comparison]:
 
 
 def comparison(connection: Connection, route: Route) -> Comparison | None:
-    """The arms of a route; None where it was never split."""
+    """The arms of a route; None if it was never split."""
     rows = arm_rows(connection, route.name)
     if not rows and route.split is None:
         return None
@@ -120,7 +120,7 @@ def _divergence(arm: ArmRows) -> Floats:
 
 
 def _feedback(arm: ArmRows) -> tuple[Floats, Floats]:
-    """Feedback as ones and zeros, and how many there are of each."""
+    """Feedback per request as values 1 and 0, with the number of each."""
     counts = np.array([arm.rated, arm.requests - arm.rated], dtype=np.float64)
     return np.array([1.0, 0.0])[counts > 0], counts[counts > 0]
 

@@ -1,4 +1,4 @@
-"""What pages, reports and terminals draw, as numbers: densities of Betas, reliability diagrams, curves in the unit square (y upwards)."""
+"""Numbers for the charts of pages, reports and terminals: densities of Betas, reliability diagrams, curves in the unit square (y upwards)."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Points = list[tuple[float, float]]
 CELLS = 120
 """Cells of [0, 1] in which a density is drawn."""
 MOST_POINTS = 400
-"""Points of a curve, about."""
+"""Approximate number of points of a curve."""
 TALLEST = 2.5
-"""A curve this many times as high as the lowest peak runs out of the frame: else a spike would flatten all others."""
+"""A curve is cut at this many times the lowest peak; else one spike would flatten all others."""
 _BARS = " ▁▂▃▄▅▆▇█"
 _STRIPS = 50
 """Strips in which the density of the confidences is drawn."""
@@ -29,7 +29,7 @@ _STRIPS = 50
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A density to be drawn: heights of its cells as shares of the frame, and what is written beside it."""
+    """A density to draw: heights of its cells as shares of the frame, and its labels."""
 
     name: str
     beta: Beta
@@ -40,19 +40,19 @@ class Curve:
 
 
 def density(beta: Beta, cells: int = CELLS) -> tuple[float, ...]:
-    """Mean density in each of so many equal cells of [0, 1]."""
+    """Mean density in each of `cells` equal cells of [0, 1]."""
     cumulated = special.betainc(beta.alpha, beta.beta, np.linspace(0.0, 1.0, cells + 1))
     return tuple((np.diff(cumulated) * cells).tolist())
 
 
 def central(beta: Beta) -> tuple[float, float]:
-    """The interval that holds nine tenths and leaves out equal probabilities on both sides."""
+    """The central 90 % interval."""
     low, high = special.betaincinv(beta.alpha, beta.beta, [0.05, 0.95])
     return float(low), float(high)
 
 
 def curves(named: Sequence[tuple[str, Beta | None]], cells: int = CELLS) -> tuple[Curve, ...]:
-    """The densities of those that are there, on one scale."""
+    """The densities of the given Betas, without None, on one scale."""
     drawn = [(name, beta, density(beta, cells)) for name, beta in named if beta is not None]
     if not drawn:
         return ()
@@ -64,7 +64,7 @@ def curves(named: Sequence[tuple[str, Beta | None]], cells: int = CELLS) -> tupl
 
 
 def density_bars(beta: Beta, width: int) -> str:
-    """The density in so many equal cells as a line of bars for a terminal."""
+    """The density in equal cells as a line of bars for a terminal."""
     heights = np.array(density(beta, width))
     return "".join(_BARS[i] for i in np.ceil(heights / heights.max() * (len(_BARS) - 1) - 1e-9).astype(int))
 
@@ -94,7 +94,7 @@ def reliability(title: str, alpha: Floats, beta: Floats, correct: Floats) -> Rel
     """The diagram of a set of Betas: bins of the generalised ECE, density of the mixture of all Betas."""
     table = generalised_reliability(alpha, beta, correct)
     columns = (table.confidence, table.accuracy, table.accuracy_low, table.accuracy_high, table.weight / correct.size)
-    # A bin that holds less than half an answer in all has an accuracy by name only.
+    # The accuracy of a bin with less than half an answer in total has no meaning.
     bins = [Bin(*map(float, row)) for row, w in zip(zip(*columns, strict=True), table.weight, strict=True) if w >= 0.5]
     strips = generalised_reliability(alpha, beta, correct, bins=_STRIPS).weight
     return Reliability(title, table.error, bins, (strips / strips.max()).tolist())
@@ -111,7 +111,7 @@ class Histogram:
 
 
 def divergences(evaluation: Evaluation) -> Histogram:
-    """Histogram of the Faithfulness Divergences, edges in powers of two, since they span decades."""
+    """Histogram of the Faithfulness Divergences with edges at powers of two, because they span decades."""
     edges = np.array([0.0, *(2.0 ** np.arange(-4, 5)), np.inf])
     labels = ["0", "1/16", "1/8", "1/4", "1/2", "1", "2", "4", "8", "16"]
     shares = [
@@ -123,19 +123,19 @@ def divergences(evaluation: Evaluation) -> Histogram:
 
 
 def risk_curve(betas: tuple[Floats, Floats], correct: Floats) -> Points:
-    """Risk against coverage when the surest answers are given first."""
+    """Risk against coverage, most confident answers first."""
     curve = risk_coverage(betas[0] / (betas[0] + betas[1]), correct)
     return _thin(list(zip(curve.coverage.tolist(), curve.risk.tolist(), strict=True)))
 
 
 def map_curve(calibration_map: CalibrationMap) -> Points:
-    """Calibrated against raw mean, denser at the ends, where maps bend."""
+    """Calibrated against raw mean, with more points at the ends, where maps bend."""
     raw = (1.0 - np.cos(np.linspace(0.0, np.pi, 201))) / 2.0
     return list(zip(raw.tolist(), calibration_map.means(raw).tolist(), strict=True))
 
 
 def observed(evaluation: Evaluation, *, most: int = 20) -> Points:
-    """Accuracy against raw mean of the answers measured, in at most so many groups of equal size."""
+    """Accuracy against raw mean of measured answers, in at most `groups` groups of equal size."""
     mean = evaluation.raw[0] / (evaluation.raw[0] + evaluation.raw[1])
     order = np.argsort(mean, kind="stable")
     groups = np.array_split(order, min(most, max(1, mean.size // 20)))

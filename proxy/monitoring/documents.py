@@ -20,7 +20,7 @@ port is the sum over all workers, those that have ended included.
 def page() -> str:
     """The whole page."""
     metrics = Metrics()
-    collectors = list(metrics.registry._collector_to_names)  # the library tells labels nowhere else
+    collectors = list(metrics.registry._collector_to_names)  # the library has no public attribute for labels
     labels = {metric._name: metric._labelnames for metric in collectors}  # type: ignore[attr-defined]
     rows = [
         (metric.name + "_total" * (metric.type == "counter"), metric.type, labels[metric.name], metric.documentation)

@@ -1,7 +1,7 @@
-"""Drift: whether the map of a route still fits what came in since, with an alarm where it does not.
+"""Drift: whether the map of a route still fits the answers since its fit, with an alarm if it does not.
 
-A route is green, yellow (its map is alarmed, stale, unusable, or skipped) or grey (no map, nothing to judge). Several processes may examine
-one store: each comes to the same result, and one of them raises the alarm.
+A route is green, yellow (its map has an alarm, is stale, unusable or skipped) or grey (no map). Several processes may examine one store: all
+get the same result, and one of them raises the alarm.
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ log = structlog.get_logger(__name__)
 
 NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 OUTCOMES, INPUTS = "outcomes", "inputs"
-"""Kinds of alarms: calibrated means proved wrong; raw confidences look unlike those of the fit."""
+"""Kinds of alarms: calibrated means are wrong; raw confidences differ from those of the fit."""
 WATCHER = "drift watcher"
-"""The actor of what the watcher does by itself."""
+"""The actor in the record of the watcher's own actions."""
 _RESAMPLES = 40
 _INTERVAL_ROWS = 2000
-"""The calibration error is that of so many last verdicts."""
+"""Number of newest verdicts from which the calibration error is estimated."""
 SETTLED_S = 600.0
-"""A row of a request that came so long ago has been written. One that comes later still, because the store was down, is not among the inputs."""
+"""Seconds after which the row of a request counts as written. Rows written later, because the store was down, are not among the inputs."""
 
 
 @dataclass(frozen=True, slots=True)
 class RouteHealth:
-    """How a route's map does. Estimates are of the last verdicts and None where there are none.
+    """The health of a route's map. Estimates are from the newest verdicts, None without any.
 
     Attributes:
-        reasons: sentences, one for each thing that is not as it should be.
+        reasons: one sentence for each problem.
         map_id: None: uncalibrated.
         n_answers: answers with this map since its last alarm was cleared.
         n_verdicts: verdicts on answers with this map since its last alarm was cleared.
         smooth_ece, smooth_ece_low, smooth_ece_high: with a 95 % bootstrap interval.
         fd: mean Faithfulness Divergence, nats.
-        evidence: ln of the e-process now; an alarm is raised at `threshold`.
+        evidence: present natural logarithm of the e-process; an alarm is raised at `threshold`.
         input_shift: 1-Wasserstein distance of the last full window of raw confidences from those of the fit.
-        alarms: kinds of alarms that stand.
+        alarms: kinds of alarms that are not cleared.
     """
 
     route: str
@@ -79,14 +79,14 @@ class RouteHealth:
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """The windows of a map's raw confidences that have been tested once and for all, so that each look reads only what came after them.
+    """The tested windows of a map's raw confidences, so that each examination reads only later ones.
 
     Attributes:
-        since: when the map's last alarm was cleared, which they are counted from; seconds since 1970, 0: never.
+        since: when the map's last alarm was cleared, where the windows start; seconds since 1970, 0: never.
         size: answers in a window.
-        windows: how many.
-        until: when the last answer in them was asked for; seconds since 1970.
-        shift: 1-Wasserstein distance of the last one from the fit's, 0..1; None without a window, or without the fit's confidences.
+        windows: number of windows.
+        until: time of the request of the last answer in them; seconds since 1970.
+        shift: 1-Wasserstein distance of the last window from the fit, 0..1; None without a window or without the fit's confidences.
     """
 
     since: float
@@ -97,11 +97,11 @@ class Inputs:
 
     @property
     def end(self) -> float:
-        """The first moment whose raw confidences are to be read."""
+        """The time from which raw confidences must be read."""
         return max(self.since, float(np.nextafter(self.until, np.inf)))
 
     def and_settled(self, asked_at: Columns, test: InputTest | None, before: float) -> Inputs:
-        """With those of the windows after them whose answers were all asked for before a moment."""
+        """A copy with the later windows whose answers were all requested before the given time."""
         ends = asked_at[self.size - 1 :: self.size]
         n = int((ends < before).sum())
         if n == 0:
@@ -111,7 +111,7 @@ class Inputs:
 
 
 class Examined(NamedTuple):
-    """What a look at all routes found: `health` by route, and by route and map the `inputs` that the next look need not read again."""
+    """The result of an examination: `health` by route, and by route and map the `inputs` that need not be read again."""
 
     health: dict[str, RouteHealth]
     inputs: dict[str, dict[str, Inputs]]
@@ -123,11 +123,11 @@ def examine(
     active: Mapping[str, Mapping[str, ActiveMap]],
     inputs: Mapping[str, Mapping[str, Inputs]] = NOTHING,
 ) -> Examined:
-    """The health of every route that may calibrate; new alarms are raised on the way.
+    """Examine every route that may calibrate, and raise new alarms.
 
     Args:
-        active: each route's maps by model: a route is as well as the worst of them.
-        inputs: what the look before this one found; without them all raw confidences are read.
+        active: each route's maps by model; the route's health is that of the worst.
+        inputs: those of the previous examination; without them all raw confidences are read.
 
     Raises:
         StoreError: the store cannot be read.
@@ -196,7 +196,7 @@ def _examine(
 
 
 def _outcomes(drift: Drift, fitted: FittedMap, labelled: Labelled) -> SequentialTest | None:
-    """The test of outcomes; half of its alpha goes to what the fit could not know. None without verdicts."""
+    """The test of outcomes; half of its alpha allows for the uncertainty of the fit. None without verdicts."""
     if labelled.correct.size == 0:
         return None
     known = fitted.provenance.information
@@ -205,14 +205,14 @@ def _outcomes(drift: Drift, fitted: FittedMap, labelled: Labelled) -> Sequential
 
 
 def _by_regime(drift: Drift, fitted: FittedMap, labelled: Labelled) -> dict[int, SequentialTest]:
-    """The test of outcomes inside each regime of a map that reads questions; they share a quarter of alpha, and half of that goes to what the fit could
-    not know: it has seen a regime's share of its answers. A drift inside one kind of questions drowns in the verdicts on all others.
+    """The test of outcomes in each regime of a map that depends on questions, because drift in one kind of questions is hidden by the verdicts
+    on all others. The regimes share a quarter of alpha. Half of that allows for the uncertainty of the fit, which saw only the regime's share.
     """
     known, tests = fitted.provenance.information, {}
     numbers = [number for number in range(1, regimes_of(fitted) + 1) if (labelled.regime == number).any()]
     for number in numbers:
         here = labelled.regime == number
-        # a share of all regimes, also those without a verdict yet: a level must not change with what comes in
+        # a share of all regimes, also those without verdicts: a level must not depend on the data
         alpha = drift.alpha / 8.0 / regimes_of(fitted)
         nulls = plausible([float(value * here.mean()) for value in known], alpha=alpha) if known else EXACT
         tests[number] = sequential_test(labelled.mean[here], labelled.correct[here], alpha=alpha, nulls=nulls)
@@ -220,12 +220,12 @@ def _by_regime(drift: Drift, fitted: FittedMap, labelled: Labelled) -> dict[int,
 
 
 def regimes_of(fitted: FittedMap) -> int:
-    """How many regimes a map knows; 0 for maps of the confidence alone."""
+    """Number of regimes of a map; 0 for maps of the confidence alone."""
     return len(getattr(fitted.map, "regimes", ()))
 
 
 def _raise_regimes(engine: Engine, route: Route, map_id: str, tests: Mapping[int, SequentialTest]) -> set[str]:
-    """Raise an alarm for each regime in which the map proved wrong; the kinds of alarms."""
+    """Raise an alarm for each regime in which the map is wrong; returns the kinds of alarms."""
     alarms = {f"{OUTCOMES} of regime {number}": test for number, test in tests.items() if test.alarm_at is not None}
     for kind, test in alarms.items():
         statistic = float(test.log_e.max())
@@ -239,7 +239,7 @@ def _raise_regimes(engine: Engine, route: Route, map_id: str, tests: Mapping[int
 
 
 def _test_inputs(drift: Drift, fitted: FittedMap, raw: Columns, tested: int) -> InputTest | None:
-    """The test of the raw confidences after so many windows; None for a map that was stored without those of its fit."""
+    """The test of the raw confidences after the tested windows; None for a map stored without the confidences of its fit."""
     reference = fitted.provenance.raw_histogram
     return input_test(reference, raw, window=drift.window, alpha=drift.alpha, tested=tested) if reference else None
 
@@ -252,7 +252,7 @@ def _raise(
     outcomes: SequentialTest | None,
     inputs: InputTest | None,
 ) -> set[str]:
-    """Raise what the tests found; the kinds of alarms."""
+    """Raise the alarms of the tests; returns their kinds."""
     alarms: dict[str, tuple[float, float]] = {}
     if outcomes is not None and outcomes.alarm_at is not None:
         alarms[OUTCOMES] = float(outcomes.log_e.max()), outcomes.threshold
@@ -289,7 +289,7 @@ def _reasons(standing: set[str], age_s: float, drift: Drift, warnings: Sequence[
 
 
 def _estimates(labelled: Labelled) -> dict[str, Any]:
-    """What the last verdicts say, where there are any; those on answers that were picked for their confidence say nothing of the route."""
+    """Estimates from the newest verdicts, except those on answers selected by confidence, which do not represent the route."""
     last = np.flatnonzero(labelled.picked == 0.0)[-_INTERVAL_ROWS:]
     if last.size == 0:
         return {"n_verdicts": labelled.correct.size}
@@ -300,7 +300,7 @@ def _estimates(labelled: Labelled) -> dict[str, Any]:
         "confidence": float(mean.mean()),
         "fd": float(labelled.fd[last].mean()),
     }
-    binary = (correct == 0.0) | (correct == 1.0)  # the calibration error is defined on right and wrong
+    binary = (correct == 0.0) | (correct == 1.0)  # the calibration error is defined for labels 0 and 1 only
     if binary.sum() >= 2:
         error = smooth_ece_interval(
             mean[binary], correct[binary], rng=np.random.default_rng(labelled.correct.size), resamples=_RESAMPLES

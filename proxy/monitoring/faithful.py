@@ -1,4 +1,4 @@
-"""Do the words that were served mean the confidence behind them? cMFG and decisiveness by confidence, of the drafts' own words and of ours."""
+"""Does the served wording match the confidence? cMFG and decisiveness by confidence, of the drafts' own words and of the served words."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ MIN_ANSWERS = 20
 RESAMPLES = 200
 PLAIN, OWN = "plain answer", OWN_WORDS
 VOICES = (PLAIN, OWN, SERVED)
-"""The answer without a hedge, as the model worded it, as the client got it."""
+"""The three wordings: the answer without a hedge, the model's own, and the served one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Voice:
-    """One way of saying the answers."""
+    """The figures of one wording."""
 
     figures: FaithfulnessFigures
     curve: DecisivenessCurve
 
 
 def columns(spoken: SpokenAnswers, against: Against = "calibrated") -> Mapping[str, tuple[Floats, Floats]]:
-    """(decisiveness, confidence) of each voice; of the own words where they were read."""
+    """(decisiveness, confidence) for each wording; for the model's own words only where they were measured."""
     confidence = spoken.calibrated if against == "calibrated" else spoken.raw
     known = ~np.isnan(spoken.own)
     return {
@@ -50,13 +50,13 @@ def columns(spoken: SpokenAnswers, against: Against = "calibrated") -> Mapping[s
 
 
 def voices(spoken: SpokenAnswers, against: Against = "calibrated", resamples: int = RESAMPLES) -> dict[str, Voice]:
-    """Every voice with answers enough."""
+    """Every wording with enough answers."""
     by_voice = columns(spoken, against).items()
     return {name: voice(*pair, resamples) for name, pair in by_voice if pair[0].size >= MIN_ANSWERS}
 
 
 def voice(decisive: Floats, confidence: Floats, resamples: int = RESAMPLES) -> Voice:
-    """The figures of one. Confidences count to three digits: equal ones are drawn together, which keeps a page quick."""
+    """The figures of one wording. Confidences are rounded to three digits, so that equal ones are resampled together, which is faster."""
     decisive, confidence = np.round(decisive, 3), np.round(confidence, 3)
     faithful, rng = 1.0 - np.abs(decisive - confidence), np.random.default_rng(0)
     measured = faithfulness_figures(decisive, confidence, faithful, rng=rng, resamples=resamples)
@@ -64,7 +64,7 @@ def voice(decisive: Floats, confidence: Floats, resamples: int = RESAMPLES) -> V
 
 
 def over_time(spoken: SpokenAnswers) -> Json:
-    """CMFG by time as [times, low, high, served, own words]; empty where there are not answers enough for two stretches."""
+    """CMFG over time as [times, low, high, served, own words]; empty without enough answers for two intervals."""
     parts = stretches(spoken.created_at, MIN_ANSWERS)
     rows = [_stretch(spoken.where(inside(spoken.created_at, part))) for part in parts]
     if all(row[0] is None for row in rows):
@@ -74,7 +74,7 @@ def over_time(spoken: SpokenAnswers) -> Json:
 
 
 def _stretch(spoken: SpokenAnswers) -> list[float | None]:
-    """Low, high and estimate of what was served, and the estimate of the drafts' own words."""
+    """Lower end, upper end and estimate for the served words, and the estimate for the drafts' own words."""
     by_voice = columns(spoken)
     served, own = by_voice[SERVED], by_voice[OWN]
     if served[0].size < MIN_ANSWERS:

@@ -1,7 +1,7 @@
-"""The figures of all routes or of one: what was answered, how it was worded, how sure, and how right that was.
+"""The figures of all routes or of one: requests, outcomes, confidence, and accuracy.
 
-Pure computation over what `hedgerow.proxy.audit.queries` reads; the dashboard and `hedgerow audit summary` show it. Estimates carry 95 % bootstrap intervals; where there are too few verdicts for
-one, there is none. The interval of the smooth ECE keeps the estimate's own bandwidth.
+Pure computation over the results of `hedgerow.proxy.audit.queries`, for the dashboard and `hedgerow audit summary`. Estimates have 95 %
+bootstrap intervals and are missing with too few verdicts. The interval of the smooth ECE uses the estimate's own bandwidth.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ PERIODS: Mapping[str, tuple[str, float | None]] = {
     "30d": ("30 days", 30 * DAY),
     "all": ("all time", None),
 }
-"""Name and length of each period on offer, seconds."""
+"""Name and length in seconds of each period that can be chosen."""
 STEPS: Mapping[float, str] = {
     60.0: "minute", 300.0: "five minutes", 900.0: "quarter of an hour", HOUR: "hour", 3 * HOUR: "three hours", 6 * HOUR: "six hours",
     DAY: "day", 7 * DAY: "week", 28 * DAY: "four weeks",
 }  # fmt: skip
-"""Buckets by length in seconds, each with its name."""
+"""Names of buckets by length in seconds."""
 FEWEST_BUCKETS, MOST_BUCKETS = 10, 30
 QUALITY_STRETCHES = 10
-"""Most stretches of time in which calibration is estimated: each needs verdicts of its own."""
+"""Largest number of time intervals in which calibration is estimated: each needs its own verdicts."""
 MIN_VERDICTS = 20
-"""Fewest verdicts that an estimate over a stretch of time is made from."""
+"""Fewest verdicts for an estimate in a time interval."""
 RESAMPLES = 80
 INTERVAL_ROWS = 4000
-"""Newest verdicts that an interval is computed from; the estimate uses all."""
+"""Number of newest verdicts from which an interval is computed; the estimate uses all."""
 
 MINUS = "\N{MINUS SIGN}"
 NARROW_SPACE = "\u202f"
@@ -52,10 +52,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Buckets:
-    """Equal stretches of a period, the last of which ends with it.
+    """Equal time intervals of a period, the last of which ends with it.
 
     Attributes:
-        begun: when the first row was written, where they begin with that and not with the period's own beginning.
+        begun: time of the first row, if the buckets start there instead of at the start of the period.
     """
 
     period: Period
@@ -65,18 +65,18 @@ class Buckets:
 
     @property
     def name(self) -> str:
-        """How long each is."""
+        """The name of a bucket's length."""
         return STEPS.get(self.seconds, f"{self.seconds / DAY:.0f} days")
 
     @property
     def starts(self) -> list[float]:
-        """When each begins."""
+        """The start of each bucket."""
         return [(self.period.since or 0.0) + i * self.seconds for i in range(self.number)]
 
 
 def buckets_of(name: str, now: float, first: float | None) -> Buckets:
-    """The stretches of a named period, at most `MOST_BUCKETS`. Where the first row is younger than the period they begin with it: a first hour
-    is drawn by the minute, not as one spike at the end of a week.
+    """The buckets of a named period, at most `MOST_BUCKETS`. They start with the first row if that is later than the start of the period, so that
+    a first hour is drawn by the minute and not as one spike at the end of a week.
     """
     length = PERIODS[name][1]
     begun = first if first is not None and (length is None or first > now - length) else None
@@ -87,7 +87,7 @@ def buckets_of(name: str, now: float, first: float | None) -> Buckets:
 
 
 def stretches(moments: Floats, least: int) -> list[tuple[float, float]]:
-    """Stretches of time that hold about as many of the moments each, at least `least`; none where there are not enough for two.
+    """Time intervals with about equal numbers of `moments`, at least `least` each; none if there are not enough for two.
 
     >>> stretches(np.array([1.0, 2.0, 9.0, 10.0]), 2)
     [(1.0, 5.5), (5.5, 10.0)]
@@ -100,7 +100,7 @@ def stretches(moments: Floats, least: int) -> list[tuple[float, float]]:
 
 
 def inside(moments: Floats, stretch: tuple[float, float]) -> NDArray[np.bool_]:
-    """Which moments lie in a stretch; those at its end belong to the next one, but for the last moment of all."""
+    """Which moments are in an interval; its end belongs to the next one, except for the last moment of all."""
     low, high = stretch
     ends = moments <= high if high >= moments.max(initial=low) else moments < high
     return np.asarray((moments >= low) & ends)
@@ -108,7 +108,7 @@ def inside(moments: Floats, stretch: tuple[float, float]) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How requests ended, how many, and how many of them in shadow: there the client got the plain answer."""
+    """An outcome, its number of requests, and how many of them were in shadow, where the client got the plain answer."""
 
     status: str
     reason: str | None
@@ -118,7 +118,7 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class RouteFigures:
-    """One route, or all, in figures. `plain` were measured and stand as they were. `fd` and `smooth_ece` are of the calibrated confidence; None where there are too few verdicts."""
+    """The figures of one route or all. `plain` answers were measured and served unchanged. `fd` and `smooth_ece` are of the calibrated confidence, None with too few verdicts."""
 
     name: str | None
     requests: int
@@ -140,14 +140,14 @@ class RouteFigures:
     smooth_ece_raw: float | None
 
     def share(self, number: int) -> float | None:
-        """Of all its requests."""
+        """Share of all its requests."""
         return number / self.requests if self.requests else None
 
 
 def route_figures(
     name: str | None, counted: Sequence[Tally], labelled: LabelledAnswers, buckets: Buckets
 ) -> RouteFigures:
-    """The figures of what was counted and labelled."""
+    """The figures from counted and labelled requests."""
     by_bucket = Counter[int]()
     by_status = Counter[str]()
     tokens = Counter[str]()
@@ -184,8 +184,8 @@ def route_figures(
 
 @dataclass(frozen=True, slots=True)
 class ClaimFigures:
-    """The claims of long answers with a verdict of their own, apart from the answers. Estimates are without intervals: claims of one answer
-    stand or fall together, so that their number says less than that of answers. None where there are too few.
+    """Figures of claims with their own verdicts, separate from answers. They have no intervals, because claims of one answer are not independent.
+    None with too few verdicts.
     """
 
     verdicts: int
@@ -215,7 +215,7 @@ def claim_figures(labelled: LabelledAnswers) -> ClaimFigures:
 
 
 def endings(counted: Sequence[Tally]) -> list[Ending]:
-    """How requests ended, commonest status first and within it the commonest reason."""
+    """Outcomes of requests, most frequent status first, and within it the most frequent reason."""
     number, shadow = Counter[tuple[str, str | None]](), Counter[tuple[str, str | None]]()
     by_status = Counter[str]()
     for tally in counted:
@@ -227,7 +227,7 @@ def endings(counted: Sequence[Tally]) -> list[Ending]:
 
 
 def volumes(counted: Sequence[Tally], buckets: Buckets) -> Json:
-    """Requests and tokens by time, as columns for the charts."""
+    """Requests and tokens over time, as columns for the charts."""
     number = buckets.number
     requests, hedged = np.zeros(number), np.zeros(number)
     tokens = np.zeros((len(PURPOSES), number))
@@ -244,7 +244,7 @@ def volumes(counted: Sequence[Tally], buckets: Buckets) -> Json:
 
 
 def quality(labelled: LabelledAnswers) -> Json:
-    """Faithfulness Divergence and smooth ECE by time, each as [low, high, calibrated, raw] by time; empty without verdicts enough."""
+    """Faithfulness Divergence and smooth ECE over time, each as [low, high, calibrated, raw]; empty without enough verdicts."""
     parts = stretches(labelled.created_at, MIN_VERDICTS)
     divergence: list[list[float | None]] = []
     error: list[list[float | None]] = []
@@ -264,7 +264,7 @@ def quality(labelled: LabelledAnswers) -> Json:
 
 
 def diagrams(labelled: LabelledAnswers) -> list[Reliability]:
-    """Reliability of the raw, calibrated and perceived confidence, on verdicts that are right or wrong and nothing between."""
+    """Reliability of the raw, calibrated and perceived confidence, on verdicts of exactly 0 or 1."""
     firm = labelled.where((labelled.correct == 0.0) | (labelled.correct == 1.0))
     shown = []
     for title, (alpha, beta) in (("Raw", firm.raw), ("Calibrated", firm.calibrated), ("Perceived", firm.perceived)):
@@ -287,14 +287,14 @@ def _smooth(betas: tuple[Floats, Floats], correct: Floats) -> float:
 
 
 def _interval(metric: Callable[..., Any], column: Floats) -> Interval:
-    """The estimate from all, its spread from the newest: around the estimate, which the newest's own interval may leave out."""
+    """The estimate from all verdicts, with the interval of the newest ones, shifted to the estimate."""
     newest = bootstrap_interval(metric, column[:INTERVAL_ROWS], rng=np.random.default_rng(0), resamples=200)
     moved = float(metric(column)) - newest.estimate if column.size > INTERVAL_ROWS else 0.0
     return Interval(newest.estimate + moved, newest.low + moved, newest.high + moved)
 
 
 def _smooth_interval(betas: tuple[Floats, Floats], correct: Floats) -> Interval:
-    """The estimate from all, its spread from the newest."""
+    """The estimate from all verdicts, with the interval of the newest ones, extended to contain the estimate."""
     mean, y = _means(betas), np.round(correct)
     newest = smooth_ece_interval(
         mean[:INTERVAL_ROWS], y[:INTERVAL_ROWS], rng=np.random.default_rng(0), resamples=RESAMPLES
@@ -306,7 +306,7 @@ def _smooth_interval(betas: tuple[Floats, Floats], correct: Floats) -> Interval:
 
 
 def percent(share: float | None, digits: int = 0) -> str:
-    """A share as a percentage; what is neither none nor all is never rounded to it."""
+    """A share as a percentage; other values are never rounded to 0 % or 100 %."""
     if share is None:
         return "–"
     shown = f"{100 * share:.{digits}f}"
@@ -319,7 +319,7 @@ def percent(share: float | None, digits: int = 0) -> str:
 
 
 def signed(number: float, digits: int = 2) -> str:
-    """A difference with its sign, as it is printed: the minus as wide as the plus.
+    """A difference with its sign; the minus is a typographic one, as wide as the plus.
 
     >>> signed(0.125, 3), signed(-0.04)
     ('+0.125', '−0.04')

@@ -1,4 +1,4 @@
-"""What today's maps would have said of older answers whose outcome is known, beside what was said of them."""
+"""Older answers with known outcome: today's maps compared with the confidence that was served."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from hedgerow.proxy.monitoring.figures import MIN_VERDICTS
 from hedgerow.proxy.types import Json
 
 Maps = Mapping[str, Mapping[str, ActiveMap]]
-"""The active maps by route and model; "" stands for every other model."""
+"""The active maps by route and model; "" for all other models."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Of confidences against outcomes; lower is better. `divergence` in nats, the others in [0, 1]."""
+    """Scores of confidences against outcomes; lower is better. `divergence` in nats, the others in [0, 1]."""
 
     divergence: float
     brier: float
@@ -33,9 +33,9 @@ class Hindsight:
     """Labelled answers that were worded with another map than today's, or with none.
 
     Attributes:
-        answers: how many there are.
+        answers: number of answers.
         versions: the maps of today, by name.
-        said, today: what was said, and what today's maps make of the same raw confidences.
+        said, today: scores of the served confidence, and of today's maps on the same raw confidences.
     """
 
     answers: int
@@ -70,28 +70,28 @@ def hindsight(labelled: LabelledAnswers, maps: Maps, routes: Sequence[Route]) ->
 def _by_model(
     labelled: LabelledAnswers, maps: Mapping[str, ActiveMap], route: Route
 ) -> Sequence[tuple[str, ActiveMap]]:
-    """Each model among the route's answers with its map of today, where it has one."""
+    """Today's map for each model among the route's answers, if it has one."""
     models = {str(model) for model in labelled.model[labelled.route == route.name] if model is not None}
     active_maps = [(model, map_today(maps, model)) for model in sorted(models)]
     return [(model, active) for model, active in active_maps if active is not None]
 
 
 def map_today(maps: Mapping[str, ActiveMap], model: str | None) -> ActiveMap | None:
-    """The active map of a model among those of its route; None where there is none."""
+    """The active map of a model; None without one."""
     active = maps.get(model or "", maps.get(""))
     return active if active is not None and active.version is not None else None
 
 
 @dataclass(frozen=True, slots=True)
 class Today:
-    """What today's map says of one answer's raw confidence."""
+    """Today's calibrated confidence of one older answer."""
 
     version: str
     calibrated: Beta
 
 
 def today_of(row: Json, maps: Maps, routes: Sequence[Route]) -> Today | None:
-    """The same of one audit row; None where it has no raw confidence, was worded with that map, or there is none for its signal."""
+    """Today's confidence for an audit row; None if it has no raw confidence, was worded with that map, or no map for its signal exists."""
     route = next((route for route in routes if route.name == row["route"]), None)
     if route is None or row["raw_alpha"] is None or row["signal"] != route.signal:
         return None

@@ -1,4 +1,4 @@
-"""Log lines: codes and figures, never a user's text. Exceptions lose their messages, and whatever looks like a key is taken out."""
+"""Log lines: codes and figures, never a user's text. Messages of exceptions and anything that looks like a key are removed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BEGINNINGS = (b"sk-", b"hgk_", b"hf_", b"xox", b"aiza", b"bearer")
 """One of these stands in lower case in all that holds a key; looking for them takes a tenth of the time."""
 _REDACTED = b"[redacted]"
 CAUSES = 5
-"""How many exceptions of a chain are logged."""
+"""Number of exceptions of a chain that are logged."""
 GATHER_S = 0.05
 """Longest that a log line waits to be written."""
 
@@ -66,7 +66,7 @@ def _on_terminal(out: TextIO, info: Any) -> None:
 
 
 def _for_people(colours: bool) -> list[Any]:
-    """What makes an event a line that people read."""
+    """Processors that format an event for people."""
     return [
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
@@ -97,9 +97,9 @@ def set_up_logging(settings: Log) -> None:
 
 
 class _Gathered:
-    """Lines are gathered for a moment and written by a thread of their own.
+    """Collects lines for a moment and writes them in its own thread.
 
-    A write to a terminal or a full pipe may block, and must not block the event loop. What is gathered is written at the exit.
+    A write to a terminal or a full pipe may block, and must not block the event loop. Collected lines are written at exit.
     """
 
     def __init__(self, out: BinaryIO) -> None:
@@ -114,13 +114,13 @@ class _Gathered:
         return self
 
     def msg(self, line: bytes) -> None:
-        """Keep a line for the writer: one step of the interpreter, so that threads need no lock."""
+        """Queue a line for the writer. `append` is atomic, so that threads need no lock."""
         self._lines.append(line)
         if not self._some.is_set():
             self._some.set()
 
     debug = info = warning = error = critical = exception = msg
-    """What structlog calls, by the level."""
+    """The methods that structlog calls, by level."""
 
     def _write_all(self) -> None:
         while True:
@@ -134,5 +134,5 @@ class _Gathered:
         while self._lines:
             gathered.append(self._lines.popleft())
         gathered.append(b"")
-        self._out.write(redact(b"\n".join(gathered)))  # in one go: each write hands the interpreter over
+        self._out.write(redact(b"\n".join(gathered)))  # in one call: each write releases the interpreter lock
         self._out.flush()

@@ -1,4 +1,4 @@
-"""Do hedges keep their meaning, the model's own and those that clients were served? Marker internal confidence by route, in this period and in the one before."""
+"""Do hedges keep their meaning? Marker internal confidence by route, of the model's own and of served hedges, in this period and the previous one."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from hedgerow.proxy.audit.queries import LabelledAnswers, Period
 from hedgerow.proxy.audit.spoken import OWN_WORDS, SERVED
 
 MIN_ANSWERS = 20
-"""Fewest answers that a marker's confidence is reported from, in each period."""
+"""Fewest answers in a period for reporting a marker's confidence."""
 SHOWN = 20
-"""Markers of either wording in the table, the most frequent ones."""
+"""Number of markers in the table for each wording, most frequent first."""
 STEPS = 6
 """Steps of a curve in each of the two periods."""
 MIN_STEP = 5
-"""Fewest answers that a step's confidence is reported from."""
+"""Fewest answers in a step for reporting its confidence."""
 WORDINGS = {MARKER: OWN_WORDS, SERVED_MARKER: SERVED}
 """By the kind of their sums, whose words markers are."""
 _Z = 1.96
@@ -35,7 +35,7 @@ _Z = 1.96
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A point of a curve: from `since` to `until` (seconds since 1970), so many answers, their mean raw confidence; None where they are too few."""
+    """A point of a curve: interval (seconds since 1970), number of answers, and their mean raw confidence; None if they are too few."""
 
     since: float
     until: float
@@ -48,12 +48,12 @@ class MarkerDrift:
     """One marker on one route.
 
     Attributes:
-        words: whose marker it is: the draft's (`own words`), or that of the answer as the client got it (`served`).
-        answers, before: answers that bore it, in the period and in the one before.
+        words: `own words` for markers of drafts, `served` for those of served answers.
+        answers, before: number of answers with it, in this period and in the previous one.
         mic: their mean raw confidence in the period, with its 95 % interval.
-        earlier: the same of the period before; None where it has too few of them.
-        change: `mic` less `earlier`, with the 95 % interval of the difference (Welch's, by the normal distribution).
-        people: the confidence that people read in the marker; None where that is not known.
+        earlier: the same for the previous period; None with too few answers.
+        change: `mic` minus `earlier`, with a 95 % interval (Welch, normal approximation).
+        people: the confidence that people read in the marker; None if unknown.
         graded, right: verdicts on the answers of the period (`queries.labelled`), and how often they are right, with Wilson's interval; None without a
             verdict.
         curve: both periods in steps, oldest first, the later half being the period; empty where there is none before.
@@ -74,7 +74,7 @@ class MarkerDrift:
 
     @property
     def drifts(self) -> bool:
-        """Whether the interval of the change leaves out 0."""
+        """Whether the interval of the change excludes 0."""
         return self.change is not None and not self.change.low <= 0.0 <= self.change.high
 
 
@@ -85,13 +85,13 @@ _Key = tuple[str, str, str]
 def drift_of_markers(
     connection: Connection, period: Period, labelled: LabelledAnswers, route: str | None = None
 ) -> list[MarkerDrift]:
-    """The most frequent markers of a period, beside the stretch of the same length before it (all time has none).
+    """The most frequent markers of a period, compared with the previous period of the same length (the period "all" has none).
 
     Args:
-        connection: of one snapshot.
-        period: which answers.
-        labelled: those of the period that have a verdict.
-        route: of one route only.
+        connection: a connection with one snapshot.
+        period: the time of the answers.
+        labelled: answers of the period with a verdict.
+        route: restricts the figures to one route.
     """
     graded = _graded(labelled)
     if period.since is None:
@@ -104,7 +104,7 @@ def drift_of_markers(
 
 
 def in_steps(sums: Mapping[tuple[str, int, str, str], Sums], number: int) -> list[dict[_Key, Sums]]:
-    """Sums by wording, route and standardised marker, in so many steps; answers with several markers are left out."""
+    """Sums by wording, route and standardised marker, in `steps` steps; answers with several markers are left out."""
     steps = [defaultdict[_Key, Sums](Sums) for _ in range(number)]
     for (kind, bucket, route, marker), of in sums.items():
         name = _name_of(marker)
@@ -127,7 +127,7 @@ def _graded(labelled: LabelledAnswers) -> dict[_Key, tuple[int, float]]:
 
 @cache
 def _name_of(marker: str) -> str:
-    """The standardised name: that of a hedge of ours by its id; other names, and ids of a lexicon of one's own, as they are."""
+    """The standardised name: of a packaged hedge by its id; other names, and ids of the user's own lexicon, unchanged."""
     entry = load().get(marker)
     return marker if entry is None or not entry.phrase else standard(entry.phrase)
 
@@ -135,7 +135,7 @@ def _name_of(marker: str) -> str:
 def drift(
     steps: Sequence[Mapping[_Key, Sums]], edges: Sequence[float], graded: Mapping[_Key, tuple[int, float]]
 ) -> list[MarkerDrift]:
-    """Markers with answers enough, by wording, most frequent first.
+    """Markers with enough answers, by wording, most frequent first.
 
     Args:
         steps: oldest first, the later half being the period; a single one has nothing before it.

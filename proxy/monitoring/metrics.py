@@ -1,7 +1,7 @@
-"""Counters, gauges and histograms for Prometheus: of one process, or of all workers behind one port.
+"""Prometheus counters, gauges and histograms of one process, or of all workers behind one port.
 
-Where `PROMETHEUS_MULTIPROC_DIR` names a folder (`hedgerow serve --workers` sets it), prometheus-client keeps every number in a file of the
-process there, and a scrape of any worker adds up the files: counts outlive a worker that was killed.
+If `PROMETHEUS_MULTIPROC_DIR` names a folder (`hedgerow serve --workers` sets it), prometheus-client keeps the numbers of each process in a
+file there, and a scrape of any worker adds up the files, so that the counts of a killed worker are kept.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from hedgerow.proxy.types import Usage
 
 MOST_MODELS = 100
-"""Names of models that become labels; a series lives as long as the process."""
+"""Largest number of model names used as labels; a series lives as long as the process."""
 
 
 NOW_EVERY_S = 1.0
-"""Seconds after which the other workers know what a process has in flight."""
+"""Seconds between updates of a process's requests in flight for the other workers."""
 
 
 class Metrics:
     """Counters of one process, in a registry of their own.
 
     Attributes:
-        under_way: requests being answered; a plain number, because counting them must cost nothing.
-        shared: the folder in which all workers count; None for a process alone.
+        under_way: number of requests in flight; a plain number, because counting must cost almost nothing.
+        shared: the folder shared by all workers; None for a single process.
     """
 
     def __init__(self) -> None:
@@ -115,10 +115,10 @@ class Metrics:
         )
 
     def ended(self, route: str, mode: str, status: str, reason: str, seconds: float) -> None:
-        """Count a request by what became of it, and how long it took."""
+        """Count a request by outcome and duration."""
         end = route, mode, status, reason
         known = self._ends.get(end)
-        if known is None:  # looking labels up costs more than counting
+        if known is None:  # looking up labels costs more than counting
             known = self._ends[end] = self._requests.labels(*end), self._request_seconds.labels(route, mode)
         known[0].inc()
         known[1].observe(seconds)
@@ -156,7 +156,7 @@ class Metrics:
     def spent(
         self, route: str, key: str, spent: Mapping[str, Sequence[Usage]], costs: Mapping[str, float | None]
     ) -> None:
-        """Count what a request took: the tokens of its calls, and its costs, by purpose."""
+        """Count tokens and costs of a request, by purpose."""
         for purpose, calls in spent.items():
             for usage in calls:
                 labels = (route, key, purpose, self._model(usage.model))
@@ -170,7 +170,7 @@ class Metrics:
                 self._cost.labels(route, key, purpose, self._model(calls[0].model)).inc(cost)
 
     def _model(self, name: str) -> str:
-        """A model's name as a label; upstreams may make up as many as they like."""
+        """A model's name as a label, limited in number, because upstreams may invent names."""
         if name not in self._models and len(self._models) == MOST_MODELS:
             return "other"
         self._models.add(name)
@@ -222,17 +222,17 @@ class Metrics:
         )
 
     def follow(self, store: AuditStore) -> None:
-        """Ask the store itself how much waits there."""
+        """Read the store's queue lengths at each scrape."""
         self._now.append((self._audit_queue_batches, lambda: store.writer.queued))
         self._now.append((self._audit_spooled_rows, lambda: store.writer.spooled))
 
     def set_gauges(self) -> None:
-        """Set the gauges of what this process has in flight."""
+        """Set this process's gauges of requests in flight."""
         for gauge, read in self._now:
             gauge.set(read())
 
     def exposition(self) -> bytes:
-        """All series in the text format, added up over the workers where there are several."""
+        """All series in the text format, summed over all workers."""
         self.set_gauges()
         return generate_latest(_Known(self._all))
 
@@ -249,11 +249,11 @@ class Metrics:
     def _gauge(
         self, name: str, text: str, *labels: str, mode: Literal["livesum", "mostrecent"] = "mostrecent"
     ) -> Gauge:
-        """A gauge. Of several workers' values the sum counts, or what one of them said last on behalf of all."""
+        """Make a gauge. Over several workers it is their sum, or the last value that one of them set for all."""
         return Gauge(f"hedgerow_{name}", text, labels, registry=self.registry, multiprocess_mode=mode)
 
     def set_health(self, health: RouteHealth) -> None:
-        """What the drift watcher found of one route; a figure that it has no data for is absent."""
+        """Set the drift watcher's figures of one route; figures without data are absent."""
         values = {
             "route_yellow": float(health.status == "yellow"),
             "map_age_seconds": health.map_age_s,
@@ -268,7 +268,7 @@ class Metrics:
             self._alarm.labels(health.route, kind).set(kind in health.alarms)
 
     def set_arms(self, arms: Comparison) -> None:
-        """How both arms of a split route do; a figure without values is absent."""
+        """Set the figures of both arms of a split route; figures without values are absent."""
         for gap in arms.gaps:
             for arm, mean in (("on", gap.on), (arms.rest, gap.rest)):
                 if mean is not None:
@@ -278,7 +278,7 @@ class Metrics:
                     self._arm_difference.labels(arms.route, gap.figure, end).set(bound)
 
     def set_promises(self, health: RoutePromises) -> None:
-        """What the watcher found of one route's promises."""
+        """Set the watcher's figures of one route's promises."""
         self._in_force.labels(health.route).set(health.reason is None)
         promised = {promise.promise for promise in health.promises}
         for gone in self._promises_counting.get(health.route, set()) - promised:
@@ -297,7 +297,7 @@ class Metrics:
 
 
 class _Known(CollectorRegistry):
-    """What another collector has, without figures that there is no data for: a file of prometheus-client can forget none."""
+    """The metrics of another collector without the figures that have no data: prometheus-client's files cannot remove a series."""
 
     def __init__(self, source: CollectorRegistry | MultiProcessCollector) -> None:
         super().__init__()
@@ -311,7 +311,7 @@ class _Known(CollectorRegistry):
 
 
 class _Upstreams(CallCounter):
-    """What becomes of the calls of upstreams, counted."""
+    """Counts the outcomes of upstream calls."""
 
     def __init__(self, calls: Counter, moved: Counter, is_open: Gauge) -> None:
         self._calls, self._moved, self._is_open = calls, moved, is_open
@@ -320,7 +320,7 @@ class _Upstreams(CallCounter):
     def call(self, upstream: str, outcome: str) -> None:
         """See `CallCounter`."""
         counter = self._known.get((upstream, outcome))
-        if counter is None:  # looking labels up costs more than counting
+        if counter is None:  # looking up labels costs more than counting
             counter = self._known[upstream, outcome] = self._calls.labels(upstream, outcome)
         counter.inc()
 

@@ -1,4 +1,4 @@
-"""Points in time and spans as people write them."""
+"""Parse dates and time spans as users write them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _SECONDS = {"m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 
 
 def seconds_of(text: str) -> float | None:
-    """How long "14d" or "36h" is; None for anything else."""
+    """Seconds of a span such as "14d" or "36h"; None for anything else."""
     span = _SPAN.fullmatch(text)
     return None if span is None else float(span[1]) * _SECONDS[span[2]]
 

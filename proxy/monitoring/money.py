@@ -1,4 +1,4 @@
-"""What answers cost in a stretch of time, and what a route in shadow would cost if it were on. Pure computation over the audit's tallies."""
+"""Cost of answers in a period, and the estimated cost of a shadow route in mode `on`. Pure computation over the audit's sums."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from hedgerow.proxy.types import Json
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """What calibrated requests of routes in shadow cost a day, in dollars: as plain answers, and were their routes on."""
+    """Cost in dollars a day of the requests on shadow routes: as plain answers, and if the routes were on."""
 
     plain: float
     on: float
 
     @property
     def sentence(self) -> str:
-        """For people.
+        """The projection as a sentence.
 
         >>> Projection(17.9, 41.17).sentence
         'In mode on it would cost 2.3 times as much as plain: $41.17 a day instead of $17.90.'
@@ -33,13 +33,13 @@ class Projection:
 
 @dataclass(frozen=True, slots=True)
 class Money:
-    """What calibrated requests cost, in dollars, where it is known.
+    """Known cost of calibrated requests, in dollars.
 
     Attributes:
         answers: the answers, as plain calls would have cost.
         calibration: further samples, judges, rewriting and stronger models.
-        unpriced: answers with a confidence whose cost is not known.
-        projection: None where nothing with a known cost was in shadow.
+        unpriced: number of answers with a confidence but unknown cost.
+        projection: None if no request in shadow has a known cost.
     """
 
     answers: float
@@ -49,11 +49,11 @@ class Money:
 
     @property
     def total(self) -> float:
-        """All of it."""
+        """The sum of both."""
         return self.answers + self.calibration
 
     def to_json(self) -> Json:
-        """As `hedgerow audit summary --json` has it."""
+        """The JSON object in `hedgerow audit summary --json`."""
         would = self.projection
         return {
             "answers": self.answers,
@@ -64,13 +64,13 @@ class Money:
 
 
 def money(counted: Sequence[Tally], buckets: Buckets) -> Money:
-    """The money of what was counted."""
+    """The cost of the counted requests."""
     answers, calibration = _sums(counted)
     return Money(answers, calibration, sum(tally.unpriced for tally in counted), _projected(counted, buckets))
 
 
 def over_time(counted: Sequence[Tally], buckets: Buckets) -> list[list[float]]:
-    """Dollars by time, as columns for the chart: answers, and what calibration took besides."""
+    """Dollars over time, as columns for the chart: answers, and calibration."""
     spent = np.zeros((2, buckets.number))
     for tally in counted:
         spent[:, min(tally.bucket, buckets.number - 1)] += tally.costs

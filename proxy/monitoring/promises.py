@@ -1,7 +1,6 @@
-"""Promises: whether what a route's certificate promises holds, with an alarm where it does not.
+"""Promises: whether a route's certificate still holds, with an alarm if it does not.
 
-Everything is computed anew from the rows of the audit, so that it survives a restart and every process comes to the same result; one of them
-raises the alarm.
+Everything is computed from the audit rows, so that it survives a restart and all processes get the same result; one of them raises the alarm.
 """
 
 from __future__ import annotations
@@ -25,19 +24,19 @@ from hedgerow.proxy.types import Standing
 log = structlog.get_logger(__name__)
 
 PROMISE, GROUP = "promise", "promise group"
-"""How the kinds of alarms begin: a promise is broken; it is broken in a group of answers."""
+"""Prefixes of the kinds of alarms: a promise is broken; a promise is broken in a group of answers."""
 WATCHER = "promise watcher"
-"""The actor of what the watcher does by itself."""
+"""The actor in the record of the watcher's own actions."""
 _STATES = {"held": "held", "open": "not shown to hold yet", "broken": "broken"}
 _MOST = 1e9
-"""Evidence beyond that is written as that."""
+"""Larger evidence is stored as this value."""
 ID_LENGTH = 128
-"""Characters of a certificate's id that an alarm keeps."""
+"""Number of characters of a certificate's id in an alarm."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupHealth:
-    """A group of answers in which a promise is broken: `by` which column, its `name` there, and what its verdicts say."""
+    """A group of answers in which a promise is broken: the column `by`, the group's `name`, and its figures."""
 
     by: str
     name: str
@@ -48,18 +47,18 @@ class GroupHealth:
 
 @dataclass(frozen=True, slots=True)
 class PromiseHealth:
-    """How a promise does.
+    """The state of a promise.
 
     Attributes:
         promise: in its canonical form.
-        sentence: the same for people.
-        limit: at most this share.
+        sentence: the same as a sentence.
+        limit: the promised upper limit of the share.
         state: "held" (shown, with 95 %), "open" (neither shown to hold nor to be broken), "broken".
-        labels: verdicts that count; of a promise on what is not answered, all answers.
-        share: of them that is wrong, corrected for how they were drawn; None without labels.
-        low, high: bounds of the share, each at 95 %, however often one looks.
-        evidence: ln of the e-process against the promise; an alarm is raised at `threshold`.
-        groups: those in which it is broken.
+        labels: number of verdicts that count; for a promise about unanswered questions, all answers.
+        share: share of them that is wrong, weighted by how they were drawn; None without labels.
+        low, high: bounds of the share, each at 95 %, valid at every look.
+        evidence: natural logarithm of the e-process against the promise; an alarm is raised at `threshold`.
+        groups: groups in which it is broken.
     """
 
     promise: str
@@ -76,7 +75,7 @@ class PromiseHealth:
 
     @property
     def line(self) -> str:
-        """The promise and how it does, as everybody understands it.
+        """The promise and its state in one plain sentence.
 
         >>> PromiseHealth("plain_wrong <= 5 %", "plain answers wrong at most 5 %", 0.05, "held", 412, 0.02, 0, 0.041, 0, 5).line
         "Promise 'plain answers wrong at most 5 %': held, 412 labels, at most 4.1 %"
@@ -93,14 +92,14 @@ class PromiseHealth:
 
 @dataclass(frozen=True, slots=True)
 class RoutePromises:
-    """What a route promises, and how that does.
+    """A route's promises and their state.
 
     Attributes:
-        certificate: in force, or withdrawn; None: there is none.
-        reason: a code of `Uncovered` where none is in force.
-        served_by: how answers are served meanwhile (`promises.without`).
+        certificate: in force or withdrawn; None without one.
+        reason: a code of `Uncovered` if none is in force.
+        served_by: how answers are served without one (`promises.without`).
         since: when the certificate was issued, or its alarms were last cleared; seconds since 1970.
-        volunteered: verdicts that do not count, because nobody drew the answers that they are on.
+        volunteered: number of verdicts that do not count, because their answers were not drawn at random.
     """
 
     route: str
@@ -115,20 +114,20 @@ class RoutePromises:
 
     @property
     def broken(self) -> bool:
-        """Whether any promise is."""
+        """Whether any promise is broken."""
         return any(promise.state == "broken" for promise in self.promises)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The state as a JSON object."""
         lines = [asdict(promise) | {"line": promise.line} for promise in self.promises]
         return asdict(self) | {"promises": lines}
 
 
 def examine(engine: Engine, settings: Settings, standing: Mapping[str, Standing]) -> dict[str, RoutePromises]:
-    """How the promises of every route do that makes any; new alarms are raised on the way.
+    """Examine the promises of all routes, and raise new alarms.
 
     Args:
-        standing: by route, the certificate that its answers are served by now, or why there is none.
+        standing: by route, the certificate in use, or the reason why there is none.
 
     Raises:
         StoreError: the store cannot be read.
@@ -147,15 +146,15 @@ def _of_route(engine: Engine, route: Route, standing: Standing) -> RoutePromises
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """All that tells whether the promises of a certificate hold.
+    """The data on whether the promises of a certificate hold.
 
     Attributes:
         judged: answers with a verdict that counts.
-        not_given: of every answer, 1 where it was not given.
-        least: a probability below which no answer was drawn.
+        not_given: for every answer, 1 if it was not given.
+        least: lower bound of the probability with which answers were drawn.
         alpha: level of each promise's test.
-        since: what came before this moment does not count; seconds since 1970.
-        standing: kinds of alarms that stand.
+        since: earlier data do not count; seconds since 1970.
+        standing: kinds of alarms that are not cleared.
     """
 
     judged: PromisedAnswers
@@ -167,7 +166,7 @@ class Evidence:
 
 
 def evidence(engine: Engine, route: Route, certificate: Certificate) -> Evidence:
-    """Read what tells of a certificate's promises since its last alarm was cleared.
+    """Read the data on a certificate's promises since its last alarm was cleared.
 
     Raises:
         StoreError: the store cannot be read.
@@ -190,7 +189,7 @@ def evidence(engine: Engine, route: Route, certificate: Certificate) -> Evidence
 
 
 def health(route: Route, certificate: Certificate, known: Evidence) -> RoutePromises:
-    """How the promises of a certificate do on a route. Raises no alarm."""
+    """The state of a certificate's promises on a route. Raises no alarm."""
     watched = [_watched(promise, known, route.promises or Promises()) for promise in certificate.promises]
     return RoutePromises(
         route=route.name,
@@ -202,7 +201,7 @@ def health(route: Route, certificate: Certificate, known: Evidence) -> RouteProm
         promises=tuple(
             replace(each, state="broken")
             if f"{PROMISE} {number}" in known.standing
-            else each  # also where rows were purged
+            else each  # also if rows were purged
             for number, each in enumerate(watched, start=1)
         ),
         alarms=tuple(sorted(known.standing)),
@@ -211,9 +210,9 @@ def health(route: Route, certificate: Certificate, known: Evidence) -> RouteProm
 
 
 def rows_of(promise: Promise, judged: PromisedAnswers) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The judged answers that tell of a promise, by their index, and how wrong each judged answer counts for it."""
+    """Indices of the judged answers that count for a promise, and how wrong each judged answer is."""
     covered = np.array([promise.wish.text in each for each in judged.covered], dtype=bool)
-    if promise.wish.subject == "plain_and_wrong":  # a share of all questions, whatever was answered
+    if promise.wish.subject == "plain_and_wrong":  # a share of all questions, answered or not
         return np.arange(covered.size), judged.wrong * covered
     return np.flatnonzero(covered), judged.wrong
 
@@ -239,7 +238,7 @@ def _watched(promise: Promise, known: Evidence, how: Promises) -> PromiseHealth:
 
 
 def _never(not_given: NDArray[np.float64]) -> Watch:
-    """A promise that everything is answered: a single answer that was not given breaks it."""
+    """A promise that everything is answered: one answer that was not given breaks it."""
     first = np.flatnonzero(not_given)
     at = int(first[0]) if first.size else None
     share = float(not_given.mean()) if not_given.size else None
@@ -263,7 +262,7 @@ def _health(promise: Promise, watched: Watch, groups: tuple[GroupHealth, ...]) -
 
 
 def _alarmed(engine: Engine, route: Route, examined: RoutePromises) -> RoutePromises:
-    """Raise what the tests found, and do what the route says should follow."""
+    """Raise the alarms of the tests, and apply the route's reaction to alarms."""
     standing = set(examined.alarms)
     name = (examined.certificate or "")[:ID_LENGTH]
     for number, promise in enumerate(examined.promises, start=1):

@@ -1,4 +1,4 @@
-"""The regimes of a route's map as verdicts see them now: how far off the confidence is on each kind of question, before and after the map."""
+"""The regimes of a route's map, from present verdicts: the error of the confidence on each kind of question, before and after the map."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from hedgerow.proxy.audit.labelled import in_regimes
 from hedgerow.proxy.audit.queries import Period
 
 LEAST = 20
-"""Verdicts from which on there is an interval."""
+"""Fewest verdicts for an interval."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Mean of right minus confidence, with its 95 % interval; below 0: the answers are less often right than it says."""
+    """Mean of label minus confidence, with its 95 % interval; below 0 the confidence is too high."""
 
     mean: float
     low: float
@@ -32,12 +32,12 @@ class RegimeFigures:
     """One regime of a local map.
 
     Attributes:
-        overconfident: what its confidence was when the map was fitted; else underconfident.
-        words: that stand in its questions more often than elsewhere; empty where the map keeps none.
-        verdicts: on answers in it.
+        overconfident: whether its confidence was too high when the map was fitted; else too low.
+        words: more frequent in its questions than elsewhere; empty if the map keeps none.
+        verdicts: number of verdicts on its answers.
         accuracy: of these; None without any.
         raw, calibrated: None below 20 verdicts.
-        wrong: whether an alarm stands that the map is wrong there.
+        wrong: whether the map has an alarm in this regime that is not cleared.
     """
 
     number: int
@@ -51,7 +51,7 @@ class RegimeFigures:
 
 
 def gap(residual: NDArray[np.float64]) -> Gap | None:
-    """The mean of so many residuals by the normal approximation; None of fewer than 20."""
+    """Mean of the residuals with a normal interval; None with fewer than 20."""
     if residual.size < LEAST:
         return None
     mean, half = float(residual.mean()), 1.96 * float(residual.std(ddof=1)) / residual.size**0.5
@@ -61,7 +61,7 @@ def gap(residual: NDArray[np.float64]) -> Gap | None:
 def regime_figures(
     connection: Connection, route: str, active: ActiveMap, period: Period, alarms: frozenset[str]
 ) -> tuple[RegimeFigures, ...]:
-    """The regimes of a local map, in its own order; none where the map reads no questions. `alarms` are the kinds that stand."""
+    """The regimes of a local map, in its order; empty for other maps. `alarms` are the kinds of uncleared alarms."""
     local = active.map
     if not isinstance(local, LocalMap) or active.version is None:
         return ()
@@ -79,5 +79,5 @@ def regime_figures(
 
 
 def active_of(maps: Mapping[str, ActiveMap], version: str | None) -> ActiveMap | None:
-    """The map of this version among a route's."""
+    """The route's map with this version."""
     return next((active for active in maps.values() if active.version == version and version is not None), None)

@@ -1,7 +1,7 @@
 """OpenTelemetry traces: one span a request, one a step, one a call to an upstream. Off unless configured, and never with text.
 
-Calls follow the semantic conventions for generative AI clients: what they are, of which model, with which sampling, and what they took. Trace context comes in with `traceparent` and goes on to the upstream. The libraries are
-imported only when tracing is on (extra `tracing`).
+Calls follow the semantic conventions for generative AI clients: operation, model, sampling and usage. Trace context is read from
+`traceparent` and passed to the upstream. The libraries are imported only when tracing is on (extra `tracing`).
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ OPERATIONS = dict.fromkeys(("/chat/completions", "/responses", "/messages"), "ch
 API_TYPES = {"/chat/completions": "chat_completions", "/responses": "responses"}
 """`openai.api.type` by path."""
 SAMPLING = ("model", "seed", "temperature", "top_p", "top_k", "frequency_penalty", "presence_penalty")
-"""Fields of a request that the conventions know by the same name."""
+"""Request fields that have the same name in the conventions."""
 LIMITS = ("max_completion_tokens", "max_output_tokens", "max_tokens")
-"""How endpoints call the most tokens of an answer."""
+"""The endpoints' names for the maximum number of tokens of an answer."""
 ANSWER = {
     "id": "gen_ai.response.id",
     "model": "gen_ai.response.model",
     "service_tier": "openai.response.service_tier",
     "system_fingerprint": "openai.response.system_fingerprint",
 }
-"""Fields of a completion object, and what the conventions call them."""
+"""Fields of a completion object, and their names in the conventions."""
 PROVIDERS = {
     ".openai.azure.com": "azure.ai.openai",
     "api.anthropic.com": "anthropic",
@@ -58,14 +58,14 @@ _CONTEXT = frozenset(["traceparent", "tracestate"])
 
 
 class Tracing:
-    """Spans of one process, handed to a provider of OpenTelemetry's SDK."""
+    """Makes the spans of one process with a provider of OpenTelemetry's SDK."""
 
     def __init__(self, provider: TracerProvider) -> None:
         self._provider = provider
         self._tracer = provider.get_tracer("hedgerow")
 
     def request(self, method: str, path: str, headers: Mapping[str, str]) -> AbstractContextManager[Span]:
-        """The span of a request, below the caller's where `traceparent` names one."""
+        """The span of a request, a child of the caller's span if `traceparent` names one."""
         from opentelemetry.trace import SpanKind
         from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
@@ -77,11 +77,11 @@ class Tracing:
     def record(
         self, attributes: Mapping[str, str | int | float], begun_ns: Mapping[str, int], timings_ms: Mapping[str, float]
     ) -> None:
-        """Put what became of a request on its span, and its steps, by their beginnings and lengths, as spans below it."""
+        """Set the outcome of a request on its span, and add its steps as child spans with their start and duration."""
         from opentelemetry import trace
 
         span = trace.get_current_span()
-        late = not span.is_recording()  # shadow works on after its request has ended
+        late = not span.is_recording()  # shadow work continues after its request has ended
         if late:
             span = self._tracer.start_span("shadow", start_time=min(begun_ns.values(), default=None))
         span.set_attributes(attributes)
@@ -97,12 +97,12 @@ class Tracing:
         return _TracedUpstream(upstream, {"hedgerow.upstream": name, **server(settings)}, self._tracer)
 
     def close(self) -> None:
-        """Send what waits; bounded by the exporter's own timeout."""
+        """Send queued spans; limited by the exporter's own timeout."""
         self._provider.shutdown()
 
 
 class _TracedUpstream:
-    """An upstream whose calls are spans, and to which the trace goes on."""
+    """An upstream whose calls are spans, and which receives the trace context."""
 
     def __init__(self, inner: Upstream, server: Mapping[str, str | int], tracer: Any) -> None:
         self._inner, self._server, self._tracer = inner, server, tracer
@@ -150,14 +150,14 @@ class _TracedUpstream:
 def _current(
     tracer: Any, name: str, kind: SpanKind, attributes: Mapping[str, str | int | float], parent: Context | None = None
 ) -> Iterator[Span]:
-    """A span around what is done within. An error that passes marks it, our own by its code, a foreign one by its class; the message stays
-    out, for it may quote what was said.
+    """Context: a span around its body. An exception marks it, our own by its code, a foreign one by its class; never by its message, which may
+    quote user text.
     """
     quiet = {"record_exception": False, "set_status_on_exception": False}
     with tracer.start_as_current_span(name, context=parent, kind=kind, attributes=attributes, **quiet) as span:
         try:
             yield span
-        except Exception as error:  # seen on its way, not held up
+        except Exception as error:  # recorded and raised again
             code = error.code if isinstance(error, ProxyError) else type(error).__name__
             _mark(span, str(error.status) if isinstance(error, UpstreamRejected) else code)
             raise
@@ -172,9 +172,7 @@ def _mark(span: Span, kind: str) -> None:
 
 
 def server(settings: object) -> dict[str, str | int]:
-    """Who is asked, from an upstream's settings: `gen_ai.provider.name`, by its well-known host, else by the protocol that it speaks, and
-    the server's address.
-    """
+    """Attributes of an upstream's server: `gen_ai.provider.name`, from a well-known host, else from its protocol, and the server's address."""
     provider: str = getattr(settings, "provider", "")
     url = urlsplit(getattr(settings, "base_url", None) or getattr(settings, "api_base", None) or "")
     host = url.hostname or ""
@@ -186,7 +184,7 @@ def server(settings: object) -> dict[str, str | int]:
 
 
 def of_request(path: str, body: Json) -> dict[str, str | int | float | bool]:
-    """What a request says of the model and its sampling, under the names of the conventions. Never its text."""
+    """Attributes of a request, by the names of the conventions: model and sampling, never text."""
     wanted = body.get("response_format")
     kind = wanted.get("type") if isinstance(wanted, dict) else None
     tier = body.get("service_tier")
@@ -202,7 +200,7 @@ def of_request(path: str, body: Json) -> dict[str, str | int | float | bool]:
 
 
 def of_answer(answer: Json) -> dict[str, str | int | list[str]]:
-    """What a completion object says of itself and of the tokens that it took."""
+    """Attributes of a completion object: ids, finish reasons and token usage."""
     usage = usage_of(answer)
     attributes: dict[str, str | int | list[str]] = {
         "gen_ai.usage.input_tokens": usage.prompt,
@@ -220,7 +218,7 @@ def of_answer(answer: Json) -> dict[str, str | int | list[str]]:
 
 
 def _with_context(headers: Mapping[str, str]) -> dict[str, str]:
-    """The headers with the current span in place of the caller's."""
+    """The headers with the current span as trace context."""
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
     sent = {name: value for name, value in headers.items() if name not in _CONTEXT}

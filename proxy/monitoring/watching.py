@@ -1,4 +1,4 @@
-"""Maps and promises of all routes, examined by one process for all that share a store; the others read what it found."""
+"""Maps and promises of all routes, examined by one process for all that share a store; the others read its report."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def examine(
 
     Args:
         active: each route's maps by model.
-        standing: by route that promises something, the certificate that its answers are served by, or why there is none.
+        standing: by route with promises, the certificate in use, or the reason why there is none.
 
     Raises:
         StoreError: the store cannot be used.
@@ -65,7 +65,7 @@ def examine(
 
 
 def reported(engine: Engine) -> Watched | None:
-    """What the process whose turn it is found last; None before its first report, and where another version of the proxy wrote it.
+    """The last report of the process that has the duty; None before its first report, and if another version of the proxy wrote it.
 
     Raises:
         StoreError: the store cannot be read.

@@ -1,7 +1,7 @@
-"""Budgets: what requests of a route or a key may spend in a day before they are passed on plain, in tokens or dollars.
+"""Budgets: what requests of a route or key may spend in a day, in tokens or dollars, before they are passed through.
 
-What a request will spend nobody knows before: it is estimated and held, and what was really spent takes the place of the estimate. A limit that
-cannot be looked up counts as reached: the plain answer is never wrong to give, and money that is gone is gone.
+The cost of a request is not known in advance: an estimate is reserved, and the actual cost replaces it. A limit that cannot be read counts as
+reached: a plain answer is always acceptable, and spent money cannot be returned.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from hedgerow.proxy.types import BYTES_A_TOKEN, Usage
 log = structlog.get_logger(__name__)
 
 MOST_HOLDS = 1000
-"""Holds that wait to be ended while the store is away. Older ones end by themselves (`LEASE_S`); what was spent is counted all the same."""
+"""Largest number of reservations to release once the store is back. Older ones expire (`LEASE_S`); their cost is still counted."""
 LONG_ANSWER = 1000
-"""Tokens that an answer is taken to need where nothing is known of a count yet, and the request sets no limit."""
+"""Estimated tokens of an answer without data and without a limit in the request."""
 Amounts = Mapping[str, float]
-"""By unit."""
+"""Amounts by unit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """What a request may do.
+    """The decision for a request.
 
     Attributes:
-        reason: why it is passed on plain; None where it is calibrated.
-        samples: how many answers it draws at most, where a soft budget is spent.
+        reason: the reason why it is passed through; None if it is calibrated.
+        samples: maximum number of answers if a soft budget is exhausted; else None.
     """
 
     reason: Reason | None = None
@@ -47,7 +47,7 @@ class Allowed:
 
 @dataclass(frozen=True, slots=True)
 class _Count:
-    """A count, and the limits that hold for it."""
+    """A counter and its limits."""
 
     route: str | None
     key: str | None
@@ -58,20 +58,20 @@ class _Count:
 
     @property
     def name(self) -> str:
-        """What it is counted under."""
+        """Name of the counter."""
         return f"{self.unit}:{'*' if self.route is None else self.route}:{'*' if self.key is None else self.key}"
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetToday:
-    """A budget as it stands today.
+    """The state of a budget today.
 
     Attributes:
-        route, key: whose it is; None where all share it.
+        route, key: its route and key; None for all.
         unit: "tokens" or "dollars".
-        used: what was spent.
-        reached: "soft" or "hard": which of its limits the next request meets; None where neither.
-        samples: answers that a request beyond `soft` draws; None: half of the route's.
+        used: the amount spent.
+        reached: "soft" or "hard": the limit that applies to the next request; None for neither.
+        samples: number of answers that a request over `soft` draws; None: half of the route's.
     """
 
     route: str | None
@@ -85,7 +85,7 @@ class BudgetToday:
 
 
 class Budgets:
-    """What requests of a process may still spend."""
+    """The budgets of one process."""
 
     def __init__(self, spending: Spending, metrics: Metrics) -> None:
         self._spending, self._metrics = spending, metrics
@@ -98,14 +98,14 @@ class Budgets:
     async def ask(
         self, budgets: Sequence[Budget], route: str, key: str, ticket: str, guess: Amounts, least: Amounts
     ) -> Allowed:
-        """What a request may do; what it is taken to spend is held until it is settled.
+        """Decide on a request; its estimated cost is reserved until `settle`.
 
         Args:
-            budgets: those of the configuration.
-            key: the name of its key; "" where it came with none.
-            ticket: tells requests apart.
-            guess: what it may spend where nothing is known of others, by unit.
-            least: what it will spend at least, by unit.
+            budgets: the configured budgets.
+            key: the name of its key; "" without one.
+            ticket: identifies the request.
+            guess: estimated cost without data on other requests, by unit.
+            least: lower bound of its cost, by unit.
         """
         counts = counts_of(budgets, route, key)
         if not counts:
@@ -131,29 +131,29 @@ class Budgets:
         return Allowed(samples=_fewest(over))
 
     def awaits(self, ticket: str) -> bool:
-        """Whether a request is calibrated, and has still to be settled."""
+        """Whether a request has a reservation that is not settled."""
         return ticket in self._under_way
 
     async def settle(self, ticket: str, spent: Amounts) -> None:
-        """Count what a request has spent in the end. What cannot be counted now is counted with the next one."""
+        """Replace a reservation by the actual cost. What cannot be counted now is counted with the next request."""
         day, hold, counts = self._under_way.pop(ticket, ("", "", ()))
         self._wait([*self._unsettled, *(self._spent(count, day, hold, spent) for count in counts)])
         await self._settle()
 
     async def count_passed(self, budgets: Sequence[Budget], route: str, key: str, spent: Amounts) -> None:
-        """Count what an answer has cost that was passed on plain."""
+        """Count the cost of an answer that was passed through."""
         day, counts = today(time.time()), counts_of(budgets, route, key)
         self._wait([*self._unsettled, *(self._spent(count, day, "", spent, passed=True) for count in counts)])
         await self._settle()
 
     def _wait(self, spent: Sequence[Spent]) -> None:
-        """What is to be counted next: however long the store is away, little."""
+        """Queue an amount to be counted; the queue stays small however long the store is away."""
         holds = [one for one in spent if one.ticket]
         over = holds[: max(0, len(holds) - MOST_HOLDS)]
         self._unsettled = _together([replace(one, ticket="") if one in over else one for one in spent])
 
     def _spent(self, count: _Count, day: str, hold: str, spent: Amounts, *, passed: bool = False) -> Spent:
-        """A request's part of a count, with the total of this process, of which it is a part from now on."""
+        """A request's part of a counter, together with the total of this process, which includes it from now on."""
         place, amount = (count.name, day), spent[count.unit]
         if place not in self._totals:
             kept_since = today(time.time() - KEPT_S)
@@ -164,17 +164,17 @@ class Budgets:
     async def standing(
         self, budgets: Sequence[Budget], routes: Sequence[str], keys: Sequence[str]
     ) -> list[BudgetToday]:
-        """How the budgets stand that speak of requests to any of the routes with any of the keys ("" is none).
+        """The state of the budgets for these routes and keys ("" for requests without a key).
 
         Raises:
-            StoreError: it cannot be read just now.
+            StoreError: it cannot be read now.
         """
         asked = {count.name: count for route in routes for key in keys for count in counts_of(budgets, route, key)}
         standings = await self._spending.standing(list(asked), today(time.time())) if asked else []
         return [_today(count, standing) for count, standing in zip(asked.values(), standings, strict=True)]
 
     async def _settle(self) -> None:
-        """Count all that waits, several requests at once where they come faster than the store. Called while it works, it returns at once: the loop takes what was added."""
+        """Count everything in the queue, several requests at once if they arrive faster than the store. If it is already running, it returns at once."""
         if self._settling:
             return
         self._settling = True
@@ -198,7 +198,7 @@ class Budgets:
         return Allowed(samples=_fewest(counts))
 
     def _announce(self, count: _Count, limit: str, day: str, used: float, route: str, key: str) -> None:
-        """Count a request beyond a budget; the first of a day is a line of its own."""
+        """Count a request over a budget in the metrics; the first of a day is logged."""
         self._metrics.over_budget.labels(route, key, limit).inc()
         if (count.name, limit, day) not in self._announced:
             self._announced = {each for each in self._announced if each[2] == day} | {(count.name, limit, day)}
@@ -207,7 +207,7 @@ class Budgets:
 
 
 def counts_of(budgets: Sequence[Budget], route: str, key: str) -> list[_Count]:
-    """The counts that a request belongs to, each once, with the tightest limits that hold for it."""
+    """The counters of a request, each once, with the tightest limits."""
     counts: dict[tuple[str, bool, bool], _Count] = {}
     for budget in budgets:
         if budget.route is not None and not fnmatchcase(route, budget.route):
@@ -230,13 +230,13 @@ def counts_of(budgets: Sequence[Budget], route: str, key: str) -> list[_Count]:
 def guessed(
     prices: Prices, model: str, size: int, answers: int, longest: int | None, calls: int
 ) -> tuple[Amounts, Amounts]:
-    """What a request may spend where nothing is known, and what it will spend at least, by unit.
+    """Estimated cost of a request without data, and its lower bound, by unit.
 
     Args:
-        size: bytes of the request.
-        answers: how many are drawn.
-        longest: tokens that the request allows an answer; None where it does not say.
-        calls: how many read the prompt.
+        size: size of the request in bytes.
+        answers: number of answers to draw.
+        longest: the request's limit of tokens for an answer; None without one.
+        calls: number of calls, each of which reads the prompt.
     """
     prompt = size // BYTES_A_TOKEN
     most = Usage(prompt * calls, answers * (longest or LONG_ANSWER))
@@ -248,7 +248,7 @@ def guessed(
 
 
 def _today(count: _Count, standing: Standing) -> BudgetToday:
-    """What the next request meets: no room for one like the last, or a soft budget that is spent."""
+    """The limit for the next request: "hard" if there is no room for one like the last, "soft" if that budget is exhausted."""
     used = standing.used + standing.held
     reached = "soft" if count.soft is not None and used >= count.soft else None
     if not fits(Ask(count.name, 0.0, 0.0, count.hard), standing) or (count.hard is not None and used >= count.hard):
@@ -259,7 +259,7 @@ def _today(count: _Count, standing: Standing) -> BudgetToday:
 
 
 def _together(spent: Sequence[Spent]) -> list[Spent]:
-    """The same, in one entry for all of a count and day that end no hold: with the last total, which is the largest."""
+    """Merge the entries without a reservation, one for each counter and day, with the last and therefore largest total."""
     merged: dict[tuple[str, str, bool], Spent] = {}
     for one in spent:
         if not one.ticket:
@@ -275,6 +275,6 @@ def _tighter(one: float | None, other: float | None) -> float | None:
 
 
 def _fewest(over: Sequence[_Count]) -> int | None:
-    """The fewest answers that spent soft budgets leave; 0: as the route has it; None where none is spent."""
+    """The smallest number of answers that exhausted soft budgets allow; 0: half of the route's; None if none is exhausted."""
     soft = [count for count in over if count.soft is not None]
     return min((count.samples or 0 for count in soft), default=None)

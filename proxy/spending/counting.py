@@ -1,4 +1,4 @@
-"""Where spending is counted: in the audit's database, or in Redis where that counts the use of keys too."""
+"""Counters of spending: in the audit's database, or in Redis if that also counts the use of keys."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from hedgerow.proxy.config.redis import redis_client
 from hedgerow.proxy.errors import StoreError
 
 TIMEOUT_S = 2.0
-"""Longest that a request waits for its budgets to be looked up."""
+"""Seconds that a request waits for its budgets to be read."""
 KEPT_S = 2 * 86_400
 """Redis: seconds for which a day's count is kept."""
 
 
 class Spending(Protocol):
-    """Counts of what is spent in a day, for all processes that share them."""
+    """Counters of daily spending, shared by several processes."""
 
     async def take(self, ticket: str, asks: Sequence[Ask], day: str) -> Taken:
-        """See `budgets.take`. Where this fails, or is cancelled, something may be held nevertheless: it is free again after `LEASE_S`.
+        """See `budgets.take`. If this fails or is cancelled, a reservation may remain; it expires after `LEASE_S`.
 
         Raises:
             StoreError: it cannot be counted just now.
@@ -56,7 +56,7 @@ class Spending(Protocol):
 
 
 class AuditSpending:
-    """In the audit's database. One transaction at a time: they would only wait for each other there."""
+    """Counters in the audit's database. One transaction at a time, because they would only wait for each other."""
 
     def __init__(self, store: AuditStore) -> None:
         self._store, self._holder = store, uuid4().hex
@@ -86,7 +86,7 @@ class AuditSpending:
         return await anyio.to_thread.run_sync(budgets.standing, self._store.engine, names, day)
 
     async def aclose(self) -> None:
-        """The store is closed by whoever opened it."""
+        """Nothing to close: the store is closed by its owner."""
 
 
 _TAKE = """
@@ -128,7 +128,7 @@ for i, key in ipairs(KEYS) do
   redis.call('EXPIRE', key, keep)
 end
 """
-"""The same steps as in the database, each one step of the server. One whose answer is late may have been done."""
+"""Scripts for the same steps as in the database, each atomic. A script whose answer is late may have been executed."""
 
 
 class RedisSpending:
@@ -177,7 +177,7 @@ class RedisSpending:
 
 
 def _read(kept: Mapping[bytes, bytes]) -> Standing:
-    """A count as it is kept: the first letter of a field is its kind, the rest names the process or the request."""
+    """Parse a stored counter: the first letter of a field is its kind, the rest names the process or the request."""
     values = {name.decode(): float(value) for name, value in kept.items()}
     since = time.time() - LEASE_S
     held = (value for name, value in values.items() if name[0] == "h" and values.get("s" + name[1:], 0.0) > since)
@@ -190,7 +190,7 @@ def _place(name: str, day: str) -> str:
 
 
 def open_spending(settings: Counting, store: AuditStore) -> Spending:
-    """Where spending is counted: beside the use of keys if that is in Redis, else in the audit.
+    """Open the counters: in Redis if it counts the use of keys, else in the audit.
 
     Raises:
         ConfigError: the client library is not installed, or the address is not valid.

@@ -1,7 +1,7 @@
-"""Price tables: the one in LiteLLM's package where that is installed, read as a file, and the short one that is shipped with Hedgerow.
+"""Price tables: LiteLLM's, read as a file if the package is installed, and the short one shipped with Hedgerow.
 
-Names are matched as providers and people write them: with or without their maker ("openai/gpt-4o"), with or without a date
-("gpt-4o-2024-08-06"), in any case. Nothing else is guessed: a name that merely begins alike is another model.
+Names match with or without their maker ("openai/gpt-4o"), with or without a date ("gpt-4o-2024-08-06"), in any case. Nothing else is
+guessed: a name with the same beginning is another model.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hedgerow.proxy.types import Usage
 
 SHIPPED = Path(__file__).with_name("prices.json")
 LITELLM = "model_prices_and_context_window_backup.json"
-"""The table's file in LiteLLM's package. The package itself is never imported for it: that takes more than a second."""
+"""The table's file in LiteLLM's package. The package is not imported, which would take more than a second."""
 MAKERS = {
     "anthropic": "",
     "google": "gemini/",
@@ -33,7 +33,7 @@ MAKERS = {
     "x-ai": "xai/",
     "xai": "xai/",
 }
-"""Before a slash, who made and sells a model, and how LiteLLM's table begins its name."""
+"""Maker or seller of a model (before the slash in its name), and the prefix of its name in LiteLLM's table."""
 _PREFIXES = sorted(set(MAKERS.values()) - {""})
 _VERSION = re.compile(r"[-@](?:20\d\d-\d\d-\d\d|20\d{6}|\d{4}|00\d|latest)$")
 _LONG = re.compile(r"input_cost_per_token_above_(\d+)k_tokens")
@@ -49,13 +49,13 @@ _GENERATING = ("chat", "completion", "responses")
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Dollars per million tokens of one model, as its provider lists them for ordinary calls.
+    """Dollars per million tokens of one model, the provider's list price for ordinary calls.
 
     Attributes:
         cached: of prompt tokens read from the provider's cache; None: as `prompt`.
         written: of prompt tokens written into it; None: as `prompt`.
-        reasoning: of tokens thought and not said; None: as `completion`.
-        source: who says so.
+        reasoning: of hidden reasoning tokens; None: as `completion`.
+        source: source of the price.
         longer: prices of calls whose prompts have more tokens than this, largest number first.
     """
 
@@ -85,12 +85,12 @@ class Table:
 
     def __init__(self, prices: Mapping[str, Price]) -> None:
         self._prices: dict[str, Price] = {}
-        for name in sorted(prices):  # of several versions the newest stands for the name without one
+        for name in sorted(prices):  # a name without a version means the newest
             self._prices[undated(name.lower())] = prices[name]
         self._prices |= {name.lower(): price for name, price in prices.items()}
 
     def find(self, name: str) -> Price | None:
-        """The price of a model by the name that it is called; None where there is none."""
+        """The price of a model by name; None without one."""
         return next((self._prices[spelt] for spelt in spellings(name) if spelt in self._prices), None)
 
 
@@ -104,7 +104,7 @@ def undated(name: str) -> str:
 
 
 def spellings(name: str) -> Iterator[str]:
-    """How a table may spell a model's name, the likeliest first. Fine-tuned models ("ft:gpt-4o:...") cost what their kind does."""
+    """Possible spellings of a model's name in a table, the most likely first. Fine-tuned models ("ft:gpt-4o:...") have their own entry "ft:gpt-4o"."""
     name = name.lower()
     if name.startswith("ft:"):
         name = ":".join(name.split(":")[:2])
@@ -121,13 +121,13 @@ def spellings(name: str) -> Iterator[str]:
 
 @lru_cache(maxsize=1)
 def packaged() -> tuple[Table, ...]:
-    """The tables that are there, in the order in which they are asked; read once a process."""
+    """The available tables, in order of precedence; read once a process."""
     litellm = _of_litellm()
     return (*(() if litellm is None else (Table(litellm),)), Table(shipped()))
 
 
 def shipped() -> dict[str, Price]:
-    """The table that comes with Hedgerow."""
+    """The table shipped with Hedgerow."""
     content = orjson.loads(SHIPPED.read_bytes())
     source = f"{content['source']}, {content['date']}"
     return {name: _shipped(entry, source) for name, entry in content["models"].items()}
@@ -139,8 +139,8 @@ def _shipped(entry: dict[str, Any], source: str) -> Price:
 
 
 def _of_litellm() -> dict[str, Price] | None:
-    """LiteLLM's own table, by its names; None where the package is not installed, or has none."""
-    spec = find_spec("litellm")  # finds the package, and does not import it
+    """LiteLLM's table by model name; None if the package or its table is missing."""
+    spec = find_spec("litellm")  # finds the package without importing it
     file = Path(spec.origin).with_name(LITELLM) if spec is not None and spec.origin else None
     if file is None or not file.exists():
         return None
@@ -151,7 +151,7 @@ def _of_litellm() -> dict[str, Price] | None:
 
 
 def of_entry(entry: dict[str, Any], source: str) -> Price | None:
-    """The price in an entry of LiteLLM's table; None where it is not of a model that writes text, by the token."""
+    """The price in an entry of LiteLLM's table; None if it is not for a text model priced by token."""
     if entry.get("mode") not in _GENERATING:
         return None
     base = _per_million(entry, "")
@@ -163,6 +163,6 @@ def of_entry(entry: dict[str, Any], source: str) -> Price | None:
 
 
 def _per_million(entry: dict[str, Any], suffix: str) -> dict[str, Any]:
-    """Dollars per million tokens, for those kinds that the entry prices."""
+    """Dollars per million tokens, for the kinds that have a price in the entry."""
     dollars = {name: entry.get(field + suffix) for name, field in _FIELDS.items()}
     return {name: round(1e6 * value, 9) for name, value in dollars.items() if isinstance(value, int | float)}
