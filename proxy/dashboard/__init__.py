@@ -1,5 +1,5 @@
-"""What a person sees in a browser: the page to try the proxy on, and the dashboard.
+"""The web pages: the page to try the proxy, and the dashboard.
 
-Server-rendered templates, one stylesheet, one script, a vendored chart library; nothing is asked of another host. Pages read the audit
-through `hedgerow.proxy.audit.queries` and never compute on the event loop.
+Server-rendered templates, one stylesheet, one script, a vendored chart library; no requests to other hosts. Pages read the audit through
+`hedgerow.proxy.audit.queries` and never compute on the event loop.
 """

@@ -1,4 +1,4 @@
-"""The claims of a long answer as the pages show them: each with its support, and what every other answer says of it."""
+"""The claims of a long answer for the pages: each with its support by every other answer."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from hedgerow.proxy.types import Json
 
 @dataclass(frozen=True, slots=True)
 class Bearing:
-    """What one other answer says of a claim.
+    """The relation of one other answer to a claim.
 
     Attributes:
         answer: its number among the answers drawn, from 1.
-        says: whether it says so (True), contradicts it (False), or does neither (None).
-        passage: where it speaks of it; "" where it does not, None where its text was not kept.
+        says: whether it supports the claim (True), contradicts it (False), or does neither (None).
+        passage: its passage about the claim; "" without one, None if its text was not kept.
     """
 
     answer: int
@@ -31,10 +31,10 @@ class ClaimView:
 
     Attributes:
         number: its place among the claims of the answer, from 0.
-        text: None where it was not kept.
+        text: None if it was not kept.
         mean, raw: means of the calibrated and the raw confidence.
-        by_words: whether words alone say what the other answers hold of it; no judge has read them.
-        correct: the current verdict on it.
+        by_words: whether support was measured by words alone, without a judge.
+        correct: the current verdict.
     """
 
     number: int
@@ -47,24 +47,24 @@ class ClaimView:
 
     @property
     def said_by(self) -> int:
-        """Other answers that say so."""
+        """Number of other answers that support it."""
         return sum(bearing.says is True for bearing in self.bearings)
 
     @property
     def contradicted_by(self) -> int:
-        """Other answers that contradict it."""
+        """Number of other answers that contradict it."""
         return sum(bearing.says is False for bearing in self.bearings)
 
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What is known of the claims of an answer; taken apart where it is shown, beside the event loop.
+    """The data on an answer's claims; split into views in a worker thread when it is shown.
 
     Attributes:
         rows: as in the audit.
-        words: None where they were not kept.
-        held_against: indices of the answers that `borne_out` speaks of.
-        samples: texts of all answers; None where they were not kept.
+        words: None if they were not kept.
+        held_against: indices of the answers to which `borne_out` refers.
+        samples: texts of all answers; None if they were not kept.
         verdicts: the current ones, by claim.
     """
 
@@ -101,7 +101,7 @@ NO_CLAIMS = Claims()
 
 
 def of_result(result: Result) -> Claims:
-    """Of a request under way."""
+    """The claims of a request in progress."""
     if not result.claims:
         return NO_CLAIMS
     samples = [sample.text for sample in result.drawn.samples]
@@ -110,7 +110,7 @@ def of_result(result: Result) -> Claims:
 
 
 def of_row(row: Json, texts: Json) -> Claims:
-    """Of an audit row, with those of its texts that may be shown."""
+    """The claims of an audit row, with the texts that may be shown."""
     verdicts = {verdict["claim"]: verdict["correct"] for verdict in row.get("claim_verdicts", ()) if verdict["current"]}
     held_against = (row["story"] or {}).get("held_against", ())
     return Claims(row.get("claims") or (), texts.get("claims"), held_against, texts.get("samples"), verdicts)

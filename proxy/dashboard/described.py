@@ -1,4 +1,4 @@
-"""The page that says how to use the proxy, where browsers look for one: an example with this server's address, and the endpoints of its own."""
+"""The page `/docs`: how to use the proxy, with an example for this server's address and its own endpoints."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ class Endpoint:
     method: str
     path: str
     what: str
-    """What it does, in a sentence."""
+    """What it does, in one sentence."""
 
 
 async def docs_page(request: Request) -> Response:
-    """As open as `/openapi.json`: whoever may use the proxy need not be able to sign in to its pages."""
+    """As public as `/openapi.json`, because users of the proxy may not be able to sign in to its pages."""
     address = str(request.base_url).rstrip("/")
     return await rendered("docs.html", visitor=None, here="", address=address, endpoints=_endpoints())
 
 
 @cache
 def _endpoints() -> tuple[Endpoint, ...]:
-    """What `/openapi.json` describes, a line each; what operators use comes last."""
+    """The endpoints in `/openapi.json`, one line each; those for operators come last."""
     paths = endpoints(ROUTES).openapi()["paths"]
     listed = [
         Endpoint(method.upper(), path, _first_sentence(described.get("description", "")))

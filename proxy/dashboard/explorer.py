@@ -1,4 +1,4 @@
-"""The request explorer: which requests, by a form whose fields are the page's address; and what is chosen as a file."""
+"""The request explorer: a filter form whose fields are in the page's address, and export of the selected requests."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ from hedgerow.proxy.outcomes import Status
 from hedgerow.proxy.services.services import Services
 
 FIELDS = ("text", "route", "key", "model", "status", "verdict", "arm", "least", "most", "period", "since", "until")
-"""The fields of the form, by the names that they have in the address."""
+"""The fields of the form, by their names in the address."""
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "status": tuple(Status),
     "verdict": get_args(Judged),
     "arm": get_args(Mode),
     "period": tuple(figures.PERIODS),
 }
-"""What the fields with a list to choose from may hold."""
+"""The choices of fields with a list."""
 
 
 def asked(request: Request) -> dict[str, str]:
@@ -53,10 +53,10 @@ def asked(request: Request) -> dict[str, str]:
 
 
 def filter_of(fields: Mapping[str, str], now: float) -> Filter:
-    """The filter that the fields ask for.
+    """The filter for the fields of the form.
 
     Raises:
-        InputError: one cannot be read; the message says which.
+        InputError: a field cannot be read; the message names it.
     """
     for name, choices in CHOICES.items():
         if name in fields and fields[name] not in choices:
@@ -103,7 +103,7 @@ def _moment(fields: Mapping[str, str], name: str) -> float | None:
 
 
 async def requests_page(request: Request, services: Services, visitor: Visitor) -> Response:
-    """The list, newest first; a field that cannot be read is named above an empty one."""
+    """The list, newest first; with an invalid field, a message above an empty list."""
     fields, problem, listing = asked(request), None, Page([], None)
     after = Place.read(request.query_params.get("after", ""))
     try:
@@ -138,7 +138,7 @@ async def requests_page(request: Request, services: Services, visitor: Visitor) 
 
 
 async def export(request: Request, _services: Services, visitor: Visitor) -> Response:
-    """All that is chosen, with whole texts, as a file that is written while it is read."""
+    """All selected requests with complete texts, as a streamed file."""
     name = request.path_params["form"]
     try:
         chosen = filter_of(asked(request), time.time())

@@ -1,4 +1,4 @@
-"""Who reaches a page: visitors who are let in, and posts that come from one of our own pages."""
+"""Access to pages: visitors with the right role, and posts that come from the proxy's own pages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PostHandler = Callable[[Request, Services, Visitor, Fields], Awaitable[Response]
 
 
 def shown(handler: Handler, needed: Role = "viewer") -> Callable[[Request], Awaitable[Response]]:
-    """A page for visitors whose role is enough; whoever has not signed in is redirected to the sign-in page."""
+    """A page for visitors with a sufficient role; visitors who are not signed in are redirected to the sign-in page."""
 
     async def endpoint(request: Request) -> Response:
         services = services_of(request)
@@ -47,7 +47,7 @@ def shown(handler: Handler, needed: Role = "viewer") -> Callable[[Request], Awai
 
 
 def posted(handler: PostHandler, needed: Role = "operator") -> Callable[[Request], Awaitable[Response]]:
-    """A post from one of our own pages, form or JSON, by a visitor whose role is enough; its fields are handed on."""
+    """A post from one of the proxy's own pages, form or JSON, by a visitor with a sufficient role; the handler receives its fields."""
 
     async def endpoint(request: Request) -> Response:
         services = services_of(request)

@@ -1,4 +1,4 @@
-"""The page of named keys: what each did, and making, rotating and revoking them. A secret is on the page that answers the form, and on no other."""
+"""The page of named keys: their figures, and creating, rotating and revoking them. A secret is shown once, in the answer to the form."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DAY = 86_400.0
 
 
 async def keys_page(request: Request, services: Services, visitor: Visitor, **outcome: Any) -> Response:
-    """All keys with their figures of a period; `outcome` is what came of a form."""
+    """All keys with their figures of a period; `outcome` is the result of a form."""
     period, reloader = period_of(request), reloader_of(request)
     _, length = figures.PERIODS[period]
     await reloader.audit.flush()
@@ -59,7 +59,7 @@ async def keys_page(request: Request, services: Services, visitor: Visitor, **ou
 
 
 def _by_key(spent: Sequence[BudgetToday]) -> Mapping[str, list[BudgetToday]]:
-    """A key's own budgets; those of single routes only where something of them is spent, for there may be many."""
+    """A key's own budgets; of the many for single routes only those with spending."""
     held: defaultdict[str, list[BudgetToday]] = defaultdict(list)
     for budget in spent:
         if budget.key is not None and (budget.route is None or budget.used):
@@ -73,7 +73,7 @@ def _overlaps(key: Key) -> bool:
 
 
 async def keys_changed(request: Request, services: Services, visitor: Visitor, fields: Mapping[str, Any]) -> Response:
-    """Make, rotate or revoke a key, as a form asks; the page again, with what came of it."""
+    """Create, rotate or revoke a key by a form, and show the page with the result."""
     reloader, name, do = reloader_of(request), str(fields.get("name", "")), fields.get("do")
     result: Json = {}
     try:
@@ -94,7 +94,7 @@ async def keys_changed(request: Request, services: Services, visitor: Visitor, f
 
 
 def _wish(fields: Mapping[str, Any]) -> api.NewKey:
-    """The key that a form asks for.
+    """The key described by a form.
 
     Raises:
         ValidationError: a field cannot be read.
@@ -109,7 +109,7 @@ def _wish(fields: Mapping[str, Any]) -> api.NewKey:
 
 
 def _kept(fields: Mapping[str, Any]) -> Mapping[str, str]:
-    """What was filled in, so that nobody types it again."""
+    """The values of the form, to fill it in again."""
     return defaultdict(str, {name: str(value) for name, value in fields.items()})
 
 

@@ -1,4 +1,4 @@
-"""The map of a route as the dashboard shows it: where it comes from, what it does, how old it is, whether it still fits."""
+"""A route's map on the dashboard: its origin, parameters, age and health."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class MapCard:
 
 
 def card(maps: Mapping[str, ActiveMap], route: Route, alarms: Sequence[Alarm], health: RouteHealth | None) -> MapCard:
-    """The map that the route's requests are calibrated with, and what speaks against it: what the drift watcher says, or, where it has
-    not looked at this map yet, standing alarms and what the registry warns of. Of several maps by model, the one that the watcher reports on.
+    """The route's active map and its problems: the drift watcher's report, or, before it has examined this map, uncleared alarms and warnings of
+    the registry. With several maps by model, the one in the watcher's report.
     """
     of_maps = (alarm for alarm in alarms if not alarm.kind.startswith("promise"))
     concerns = tuple(alarm_words(alarm) for alarm in of_maps if alarm.route == route.name)

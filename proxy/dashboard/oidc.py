@@ -1,5 +1,5 @@
-"""Signing in at an OpenID Connect provider. Authlib does the protocol (state, nonce, PKCE, the ID token and its keys); who somebody is, and what they may
-do, is read from the ID token here.
+"""Sign-in with an OpenID Connect provider. Authlib implements the protocol (state, nonce, PKCE, the ID token and its keys); name and role are
+read from the ID token here.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from hedgerow.proxy.types import Role
 log = structlog.get_logger(__name__)
 
 STATE_COOKIE = "hedgerow_sign_in"
-"""What is remembered of a visitor between going to the provider and coming back; it goes to no other address."""
+"""Cookie with the state of a sign-in until the visitor returns from the provider; it is sent to no other address."""
 STATE_S = 600
 TIMEOUT_S = 10.0
-"""Longest that the provider may take to answer."""
+"""Seconds that the provider may take to answer."""
 PROVIDER_FAILED = "The identity provider did not answer as it should. Try again; the log says what happened."
 
 
 class Provider:
-    """The provider as configured, with what it says of itself, until the configuration changes."""
+    """The configured provider with its metadata, until the configuration changes."""
 
     def __init__(self) -> None:
         self._settings: Oidc | None = None
         self._client: Any = None
 
     async def go(self, request: Request) -> Response:
-        """Send a visitor to the provider."""
+        """Redirect a visitor to the provider."""
         settings = services_of(request).settings.access.oidc
         if settings is None:
             return page("missing.html", status=404, visitor=None, here="", what="No identity provider is configured.")
@@ -56,7 +56,7 @@ class Provider:
         return response
 
     async def back(self, request: Request) -> Response:
-        """Take in whoever comes back from the provider."""
+        """Sign in a visitor who returns from the provider."""
         services = services_of(request)
         if (settings := services.settings.access.oidc) is None:
             return page("missing.html", status=404, visitor=None, here="", what="No identity provider is configured.")
@@ -100,13 +100,13 @@ class Provider:
 
 
 def target_of(wanted: str | None) -> str:
-    """Where to go after signing in: a page of ours."""
+    """Where to go after signing in: one of the proxy's own pages."""
     ours = wanted is not None and wanted.startswith("/") and not wanted.startswith(("//", "/\\"))
     return wanted if wanted is not None and ours else "/dashboard"
 
 
 def role_of(claims: Mapping[str, Any], settings: Oidc) -> Role | None:
-    """The highest role of somebody's groups; None where they have none."""
+    """The highest role of a person's groups; None without one."""
     held: Any = claims
     for part in settings.roles_claim.split("."):
         held = held.get(part) if isinstance(held, Mapping) else None
@@ -116,7 +116,7 @@ def role_of(claims: Mapping[str, Any], settings: Oidc) -> Role | None:
 
 
 def _name(claims: Mapping[str, Any], settings: Oidc) -> str:
-    """What somebody is recorded as; "" where the provider does not say who it is."""
+    """A person's name in records; "" if the provider gives none."""
     name = claims.get(settings.name_claim) or claims.get("sub")
     return name[:64] if isinstance(name, str) else ""
 
@@ -127,7 +127,7 @@ def _failed(error: Exception) -> Response:
 
 
 def _remember(response: Response, settings: Oidc, session: Mapping[str, Any]) -> None:
-    """Sent back by the browser from the provider's site: such a cookie cannot be SameSite=Strict."""
+    """Set the state cookie. It is sent on the redirect from the provider's site, so it cannot be SameSite=Strict."""
     packed = base64.urlsafe_b64encode(orjson.dumps(session)).decode()
     value, secure = f"{packed}.{_sign(packed, settings)}", settings.public_url.startswith("https:")
     response.set_cookie(
@@ -136,7 +136,7 @@ def _remember(response: Response, settings: Oidc, session: Mapping[str, Any]) ->
 
 
 def _remembered(request: Request, settings: Oidc) -> dict[str, Any]:
-    """What was remembered; nothing where it was not written by us."""
+    """The state in the cookie; empty if the proxy did not write it."""
     packed, _, signature = request.cookies.get(STATE_COOKIE, "").rpartition(".")
     if not hmac.compare_digest(signature.encode(), _sign(packed, settings).encode()):
         return {}

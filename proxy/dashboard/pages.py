@@ -1,7 +1,7 @@
 """The dashboard's pages: overview and one route, worst surprises, one request, the review queue, changes and alarms.
 
-Every page is computed on a worker thread from one read of the audit. A page that took long is kept for a while, the longer the longer
-it took; a small audit is always shown as it is now.
+Every page is computed in a worker thread from one read of the audit. A slow page is cached for a time proportional to its cost; the pages of a
+small audit are always current.
 """
 
 from __future__ import annotations
@@ -49,21 +49,21 @@ from hedgerow.proxy.spending.budgets import BudgetToday
 from hedgerow.proxy.types import Json
 
 KEPT_FOR = 20.0
-"""How many times as long as it took to compute a figure it is kept; nothing takes more than a twentieth of the machine."""
+"""A figure is cached for this multiple of its computing time, so that none takes more than a twentieth of a core."""
 SURPRISES_SHOWN = 25
 CHANGES_SHOWN = 10
 MAX_KEPT = 64
 RIGHT = {"right": 1.0, "wrong": 0.0}
-"""What the buttons and fields of a verdict say."""
+"""Values of the buttons and fields of a verdict."""
 _NUMBER = re.compile(r"[0-9]{1,4}")
-"""Of a claim."""
+"""The number of a claim."""
 MAX_SKIPPED = 50
-"""Answers that may be skipped before the first of them comes again."""
+"""Number of skipped answers after which the first of them is shown again."""
 
 
 @dataclass(slots=True)
 class PageCache:
-    """Figures that took long to compute, until they are computed again."""
+    """A cache of figures that took long to compute."""
 
     held: dict[tuple[str, ...], tuple[float, Any]] = field(default_factory=dict)
 
@@ -83,7 +83,7 @@ class PageCache:
 
 @dataclass(frozen=True, slots=True)
 class RouteLine:
-    """A route of the configuration (`settings` is None for rows of a route that is not configured any more) with its figures and its map."""
+    """A route with its figures and its map. `settings` is None if it is no longer configured."""
 
     name: str
     settings: Route | None
@@ -93,7 +93,7 @@ class RouteLine:
 
     @property
     def colour(self) -> str:
-        """Yellow where the map needs attention, grey where there is none."""
+        """Yellow if the map needs attention, grey without a map."""
         if self.card is None or self.mode == "off":
             return "grey"
         return "yellow" if self.card.concerns else "green" if self.card.version else "grey"
@@ -101,7 +101,7 @@ class RouteLine:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """Everything that the overview or the page of one route shows."""
+    """The content of the overview, or of the page of one route."""
 
     computed_at: float
     rows: int
@@ -131,7 +131,7 @@ class Overview:
 
 
 async def overview_page(cache: PageCache, request: Request, services: Services, visitor: Visitor) -> Response:
-    """All routes, or one."""
+    """The overview of all routes, or the page of one."""
     name, period = request.path_params.get("route"), period_of(request)
     reloader: ConfigReloader = request.state.reloader
     maps, health = reloader.active_maps(), reloader.health
@@ -156,7 +156,7 @@ async def overview_page(cache: PageCache, request: Request, services: Services, 
 
 
 async def budgets_today(services: Services, routes: Sequence[str], keys: Sequence[str]) -> Sequence[BudgetToday] | None:
-    """How the budgets stand that speak of requests to these routes with these keys; None where that cannot be read now."""
+    """The state of the budgets for these routes and keys; None if it cannot be read now."""
     try:
         return await services.budgets.standing(services.settings.budgets, routes, keys)
     except StoreError:
@@ -164,7 +164,7 @@ async def budgets_today(services: Services, routes: Sequence[str], keys: Sequenc
 
 
 def period_of(request: Request) -> str:
-    """The period that is asked for."""
+    """The requested period."""
     asked = request.query_params.get("period", "7d")
     return asked if asked in figures.PERIODS else "7d"
 
@@ -223,7 +223,7 @@ def _regimes(
     period: Period,
     alarms: Sequence[Alarm],
 ) -> tuple[RegimeFigures, ...]:
-    """The regimes of the map that the route's page shows."""
+    """The regimes of the map on the route's page."""
     for line in lines:
         active = active_of(maps, line.card.version) if line.card else None
         if active is not None:
@@ -233,7 +233,7 @@ def _regimes(
 
 
 def _arms(connection: Connection, settings: Settings, only: str | None) -> tuple[Comparison, ...]:
-    """The routes that are split now; a route's own page also has the arms of a split that has ended."""
+    """The routes that are split now; a route's own page also shows a split that has ended."""
     shown = (route for route in settings.routes if (route.split and only is None) or route.name == only)
     return tuple(arms for route in shown if (arms := comparison(connection, route)) is not None)
 
@@ -263,13 +263,13 @@ def _route_lines(
 
 
 def _switch(reloader: ConfigReloader, name: str | None) -> Json | None:
-    """The mode of a configured route: as it is, as the file has it, and who set it."""
+    """The mode of a configured route: in effect, in the file, and who set it."""
     described = describe(reloader.configured, reloader.services.settings, reloader.states, {}, {})
     return next((route for route in described if route["name"] == name), None)
 
 
 async def surprises_page(request: Request, services: Services, visitor: Visitor) -> Response:
-    """The answers whose outcome surprised most."""
+    """The answers with the most surprising outcomes."""
     period, route = period_of(request), request.query_params.get("route") or None
 
     def query(connection: Connection) -> list[Json]:
@@ -303,12 +303,12 @@ async def answer_page(request: Request, services: Services, visitor: Visitor) ->
 
 
 def _story(settings: Settings, row: Json) -> RequestView:
-    """What was done for an answer, step by step, with the words of its route's lexicon."""
+    """The work on an answer, step by step, with the phrases of its route's lexicon."""
     return of_row(row, lexicon_of(settings, row["route"]))
 
 
 async def answer_verdict(request: Request, services: Services, visitor: Visitor, fields: Mapping[str, Any]) -> Response:
-    """A person's verdict on the answer whose page it is, or on one claim of it."""
+    """A person's verdict on the page's answer, or on one of its claims."""
     name, claim = request.path_params["id"], str(fields.get("claim", ""))
     if fields.get("verdict") in RIGHT and (claim == "" or _NUMBER.fullmatch(claim)):
         await judge(request, visitor, name, {int(claim) if claim else None: RIGHT[fields["verdict"]]})
@@ -318,7 +318,7 @@ async def answer_verdict(request: Request, services: Services, visitor: Visitor,
 async def judge(
     request: Request, visitor: Visitor, name: str, right: Mapping[int | None, float], propensity: float | None = None
 ) -> list[VerdictResult]:
-    """Record a person's verdicts on an answer (None) and on claims of it by number; those on what does not exist are left out."""
+    """Record a person's verdicts on an answer (key None) and on its claims by number; those on unknown answers or claims are ignored."""
     by_person = Verdict(name, 0.0, kind="human", source="page", actor=visitor.person.name, propensity=propensity)
     verdicts = [replace(by_person, correct=correct, claim=claim) for claim, correct in right.items()]
     results = await record_verdicts(store_of(request), services_of(request).metrics, verdicts[:MAX_VERDICTS])
@@ -326,7 +326,7 @@ async def judge(
 
 
 def lexicon_of(settings: Settings, name: str | None) -> Any:
-    """The lexicon that a route uses now; None where there is no such route or its lexicon cannot be read."""
+    """The lexicon of a route; None if the route does not exist or its lexicon cannot be read."""
     route = next((route for route in settings.routes if route.name == name), None)
     try:
         return lexicon.load(route.lexicon) if route else None
@@ -335,7 +335,7 @@ def lexicon_of(settings: Settings, name: str | None) -> Any:
 
 
 async def review_page(request: Request, services: Services, visitor: Visitor) -> Response:
-    """The next answer that waits for a person; those that were skipped come last."""
+    """The next answer to review; skipped ones come last."""
     skipped = [name for name in request.query_params.get("skipped", "").split(",") if name][-MAX_SKIPPED:]
     waiting = await _waiting(store_of(request), services.settings.review.order)
     order = sorted(waiting, key=lambda item: skipped.index(item.id) + 1 if item.id in skipped else 0)
@@ -360,7 +360,7 @@ async def _waiting(store: AuditStore, order: Order) -> list[ReviewItem]:
 
 
 async def review_verdict(request: Request, services: Services, visitor: Visitor, fields: Mapping[str, Any]) -> Response:
-    """A person's verdict on an answer, on claims of it or on both, or a skip; then the next answer. "Claims only" without a mark skips."""
+    """Record a verdict on an answer, its claims or both, or a skip; then show the next answer. "Claims only" without a verdict is a skip."""
     name, verdict = str(fields.get("id", "")), fields.get("verdict")
     skipped = [id for id in str(fields.get("skipped", "")).split(",") if id.startswith("hr_")]
     marks: dict[int | None, float] = {

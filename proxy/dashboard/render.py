@@ -1,4 +1,4 @@
-"""Filling templates, and the headers that every page carries. The only place in the pages where Jinja is called."""
+"""Render templates, and set the headers of every page. The only place of the pages that calls Jinja."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SECURITY = {
     ),
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
-    "referrer-policy": "same-origin",  # with "no-referrer" browsers hide the origin of our own forms from us
+    "referrer-policy": "same-origin",  # with "no-referrer" browsers would not send the origin of the proxy's own forms
     "cross-origin-opener-policy": "same-origin",
 }
 TERMS = {
@@ -54,26 +54,26 @@ TERMS = {
     "e-process": "Evidence that the map no longer fits, as a natural logarithm. It may be looked at any time without raising false alarms.",
     "map": "Corrects a route's raw confidence. Green: it fits. Yellow: needs attention. Grey: there is none yet.",
 }
-"""What the pages' terms mean."""
+"""Explanations of the terms on the pages."""
 _SURPRISE = ((0.05, "hardly surprised"), (0.5, "slightly surprised"), (2.0, "surprised"), (6.0, "very surprised"))
 NEAR = 0.1
-"""How far a wording may sound from the confidence and still count as fitting it."""
+"""Largest distance between perceived and calibrated confidence that counts as fitting."""
 _LARGE = ((1e12, None), (1e9, "billion"), (1e6, "million"), (1e3, "thousand"))
 MINUTE, HOUR, DAY = 60, 3600, 86400
 
 
 def page(name: str, *, status: int = 200, **values: Any) -> HTMLResponse:
-    """A whole page. Never cached: it shows what is so now."""
+    """A complete page. Never cached, because it shows the present state."""
     return HTMLResponse(fragment(name, **values), status, SECURITY | {"cache-control": "no-store"})
 
 
 async def rendered(name: str, **values: Any) -> HTMLResponse:
-    """A page filled in beside the event loop."""
+    """A page rendered in a worker thread."""
     return await anyio.to_thread.run_sync(partial(page, name, **values))
 
 
 def fragment(name: str, **values: Any) -> str:
-    """A template filled in; everything that goes into it is escaped."""
+    """A rendered template; all values are escaped."""
     return _environment().get_template(name).render(values)
 
 
@@ -113,12 +113,12 @@ def _environment() -> Environment:
 
 @cache
 def asset(name: str) -> str:
-    """The address of a static file; it changes with the content, so that browsers may keep it for good."""
+    """The address of a static file; it changes with the content, so that browsers may cache it permanently."""
     return f"/static/{name}?{hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]}"
 
 
 def term(name: str, shown: str | None = None, number: float | None = None) -> Markup:
-    """A term, or a number of its kind, with an explanation that a pointer, a finger or the keyboard opens.
+    """A term, or a value of it, with an explanation that opens by pointer, touch or keyboard.
 
     >>> term("guard", "checked")
     Markup('<button type="button" class="term">checked<span class="tip">The check that a rewrite changes how sure the answer sounds, and nothing else.</span></button>')
@@ -127,14 +127,14 @@ def term(name: str, shown: str | None = None, number: float | None = None) -> Ma
 
 
 def explained(shown: str, explanation: str) -> Markup:
-    """Words with an explanation behind them; it is part of the button's name for screen readers."""
+    """Text with an explanation, which is part of the button's name for screen readers."""
     return Markup('<button type="button" class="term">{}<span class="tip">{}</span></button>').format(
         shown, explanation
     )
 
 
 def belief(sounds: float, deserved: float) -> str:
-    """What a reader does who takes an answer as sure as it sounds.
+    """What a reader does who trusts the wording of an answer, compared with its calibrated confidence.
 
     >>> belief(0.93, 0.71), belief(0.71, 0.71), belief(0.12, 0.4)
     ('believe it too readily', 'believe it as it deserves', 'doubt it too much')
@@ -174,7 +174,7 @@ READINGS: Mapping[str, Callable[[float], str]] = {
     ),
     "readers": lambda count: f"{count:,.0f} people said how likely this phrase sounds to them.",
 }
-"""What a number of a term says, in plain words."""
+"""Functions that put the value of a term into plain words."""
 
 
 def surprise(nats: float) -> str:
@@ -204,7 +204,7 @@ def count(number: float | None) -> str:
 
 
 def amount(number: float, unit: str) -> str:
-    """What a budget counts.
+    """An amount of a budget.
 
     >>> amount(1234567, "tokens"), amount(0.25, "dollars")
     ('1,234,567', '$0.25')
@@ -284,7 +284,7 @@ _DECISIONS = {
 
 
 def decision_words(how: str) -> str:
-    """How pairs of answers were decided, as a person would say it."""
+    """How pairs of answers were decided, as text."""
     kind, _, reason = how.partition(":")
     if kind == "veto":
         return f"apart by {reason.replace('_', ' ')}"
@@ -292,7 +292,7 @@ def decision_words(how: str) -> str:
 
 
 def uncovered_words(code: str) -> str:
-    """Why nothing is promised, as a sentence."""
+    """Why no promise covers an answer, as a sentence."""
     return Uncovered(code).sentence.replace("`", "")
 
 

@@ -1,6 +1,6 @@
-"""One request's work as the pages show it, step by step: live from a flow, or later from its audit row.
+"""The steps of one request for the pages: live from its run, or later from its audit row.
 
-Both make the same `RequestView`, so that the try-it page and the dashboard show a request through the same templates.
+Both produce the same `RequestView`, so that the try page and the dashboard use the same templates.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ STEPS = ("sample", "cluster", "confidence", "calibrate", "decide", "retrieve", "
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """One wording among the answers of a cluster, and how many answers have it. `text` is None where no text was kept."""
+    """One wording among the answers of a cluster, with its number of answers. `text` is None if it was not kept."""
 
     text: str | None
     count: int
@@ -31,7 +31,7 @@ class Wording:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Answers of one meaning; the first group speaks for the answer."""
+    """Answers of one meaning; the first group contains the draft."""
 
     size: int
     wordings: tuple[Wording, ...]
@@ -39,7 +39,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A retrieved hedge. `hedge` is None where the lexicon no longer has it."""
+    """A retrieved hedge. `hedge` is None if the lexicon no longer has it."""
 
     id: str
     distance: float
@@ -50,7 +50,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class RequestView:
-    """What became of a request; whatever is not known (yet) is None or empty. `own` is how sure the draft's own words sound."""
+    """The data on a request; unknown values are None or empty. `own` is the perceived confidence of the draft's own words."""
 
     question: str | None = None
     wanted: int | None = None
@@ -84,12 +84,12 @@ class RequestView:
 
     @property
     def answers(self) -> int:
-        """How many answers were compared."""
+        """Number of compared answers."""
         return sum(group.size for group in self.groups)
 
     @property
     def agreeing(self) -> int | None:
-        """Answers in the largest group, where their share is the raw confidence; None where it comes from something else."""
+        """Number of answers in the largest group, if their share is the raw confidence; else None."""
         if self.signal != "semantic" or self.raw is None or not self.groups:
             return None
         size = self.groups[0].size
@@ -97,7 +97,7 @@ class RequestView:
 
     @property
     def graded(self) -> float | None:
-        """Answers that say what the draft says, each counted by the probability that it does; None where whole groups or another signal were counted."""
+        """Number of answers that agree with the draft, weighted by the probability that they do; None if whole groups or another signal were used."""
         if self.signal != "semantic" or self.raw is None or not self.groups or self.agreeing is not None:
             return None
         return self.raw.mean * self.answers
@@ -110,12 +110,12 @@ class RequestView:
 
     @property
     def running(self) -> str | None:
-        """The step under way, where the request is."""
+        """The step in progress, while the request is running."""
         return next((step for step in STEPS if step not in (self.timings_ms or {})), None)
 
 
 def of_result(result: Result, live: Sequence[str], *, ended: bool) -> RequestView:
-    """The view as far as the request has come. `live` are the answers as they are being written."""
+    """The view of a running request. `live` are the answers being written."""
     clustering, confidence, rewording = result.clustering, result.confidence, result.rewording
     used = rewording.hedge if rewording else None
     target = confidence.calibrated if confidence else None
@@ -124,7 +124,7 @@ def of_result(result: Result, live: Sequence[str], *, ended: bool) -> RequestVie
         wanted=result.job.route.sampling.n,
         live=tuple(live),
         groups=grouped(clustering.clusters, result.drawn.texts) if clustering else (),
-        claims=claims_of_result(result) if ended else NO_CLAIMS,  # once: finding the passages takes its time
+        claims=claims_of_result(result) if ended else NO_CLAIMS,  # once, because finding the passages is slow
         decided_by=clustering.decided_by if clustering else None,
         signal=result.signal,
         map_id=confidence.map_id if confidence else None,
@@ -148,7 +148,7 @@ def of_result(result: Result, live: Sequence[str], *, ended: bool) -> RequestVie
 
 
 def of_row(row: Json, lexicon: Lexicon | None) -> RequestView:
-    """The view of an audit row; hedges are looked up in the lexicon that the route has now."""
+    """The view of an audit row; hedges are looked up in the route's present lexicon."""
     steps = row["story"] or {}
     raw, calibrated = _beta(row["raw_alpha"], row["raw_beta"]), _beta(row["alpha"], row["beta"])
     texts: Json = {} if row["store_text"] == "hashed" else row["texts"] or {}
@@ -188,7 +188,7 @@ def of_row(row: Json, lexicon: Lexicon | None) -> RequestView:
 
 
 def grouped(clusters: Iterable[Sequence[int]], texts: Sequence[str | None] | None) -> tuple[Group, ...]:
-    """Clusters with the wordings in them, the commonest first."""
+    """Clusters with their wordings, most frequent first."""
     groups = []
     for cluster in clusters:
         if texts is None:

@@ -1,4 +1,4 @@
-"""The addresses of all pages, static files, signing in, and the page to try the proxy on. The dashboard's own pages are in `pages.py`."""
+"""The routes of all pages, static files, sign-in, and the page to try the proxy. The dashboard's pages are in `pages.py`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from hedgerow.proxy.pipeline.job import job_of
 from hedgerow.proxy.services.services import Services
 
 WRONG_KEY_DELAY_S = 0.5
-"""Seconds that a wrong key costs whoever guesses."""
+"""Seconds by which the answer to a wrong key is delayed."""
 EXAMPLES = (
     "What is the capital of England?",
     "What is the capital of Germany?",
@@ -36,7 +36,7 @@ EXAMPLES = (
 
 
 def routes() -> list[BaseRoute]:
-    """Everything a browser may ask for."""
+    """All routes for browsers."""
     overview, provider = shown(partial(pages.overview_page, pages.PageCache())), Provider()
     return [
         Route("/", shown(try_page)),
@@ -67,7 +67,7 @@ def routes() -> list[BaseRoute]:
 
 
 class CachedFiles(StaticFiles):
-    """Static files that browsers keep: their addresses change with their content."""
+    """Static files that browsers may cache permanently, because their addresses change with their content."""
 
     async def get_response(self, path: str, scope: Any) -> Response:
         """See `StaticFiles`."""
@@ -77,17 +77,17 @@ class CachedFiles(StaticFiles):
 
 
 async def to_docs(_request: Request) -> Response:
-    """The other address at which people look for a description of an API."""
+    """Redirect `/redoc`, another common address of API documentation."""
     return RedirectResponse("/docs", 308)
 
 
 async def icon(_request: Request) -> Response:
-    """The mark, where browsers look for an icon that no page names."""
+    """The icon, at the default address of browsers."""
     return RedirectResponse(asset("mark.svg"), 307)
 
 
 async def sign_in(request: Request) -> Response:
-    """The form, and the answer to it. Where there is nothing to sign in with the pages are open, or closed."""
+    """The sign-in form, and the answer to it."""
     services, target = services_of(request), target_of(request.query_params.get("next"))
     if not visitors.asks_for_sign_in(services.settings, services.keys):
         return RedirectResponse(target, 303)
@@ -119,14 +119,14 @@ async def sign_in(request: Request) -> Response:
 
 
 async def sign_out(request: Request, _parts: Services, _visitor: Visitor, _fields: Fields) -> Response:
-    """Take the session's cookie away."""
+    """Delete the session cookie."""
     response = RedirectResponse("/sign-in", 303)
     visitors.close_session(response, request)
     return response
 
 
 async def try_page(request: Request, services: Services, visitor: Visitor) -> Response:
-    """The page to ask a question on; whoever may only look sees the dashboard."""
+    """The page to ask a question; viewers are redirected to the dashboard."""
     if not visitor.may("reviewer"):
         return RedirectResponse("/dashboard", 303)
     offered = [route for route in services.settings.routes if route.name in services.steps]
@@ -135,13 +135,13 @@ async def try_page(request: Request, services: Services, visitor: Visitor) -> Re
 
 
 def needs_key(services: Services, upstream: str) -> bool:
-    """Whether an upstream takes the client's own key."""
+    """Whether an upstream needs the client's own key."""
     asked = [services.settings.upstreams[name] for name in services.settings.members(upstream)]
     return any(each.provider != "embedded" and getattr(each, "api_key", None) is None for each in asked)
 
 
 async def try_question(_request: Request, services: Services, _visitor: Visitor, fields: Fields) -> Response:
-    """Put a question to a route, whatever its mode is, and tell of the work as it goes."""
+    """Ask a route a question, whatever its mode, and stream the progress."""
     question, name = str(fields.get("question", "")).strip(), fields.get("route")
     route = next((route for route in services.settings.routes if route.name == name and name in services.steps), None)
     if not question or route is None:
@@ -152,7 +152,7 @@ async def try_question(_request: Request, services: Services, _visitor: Visitor,
 
 
 async def verdict(request: Request, services: Services, visitor: Visitor, fields: Fields) -> Response:
-    """Whether the answer, or one claim of it, was right; its Faithfulness Divergence is settled."""
+    """Record whether the answer, or one of its claims, was right; returns its Faithfulness Divergence."""
     claim = fields.get("claim")
     place = claim if isinstance(claim, int) else None
     right = {place: float(fields.get("correct") is True)}

@@ -1,4 +1,4 @@
-"""Switching a route's mode from its page, by operators, with a name and a reason for the record."""
+"""Switch a route's mode from its page, for operators, with name and reason for the record."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from hedgerow.proxy.services.reload import ConfigReloader
 from hedgerow.proxy.services.services import Services
 
 CONFIGURED = "configured"
-"""What gives a route's mode back to the configuration."""
+"""Form value that returns a route's mode to the configuration."""
 
 
 async def mode_changed(request: Request, _services: Services, visitor: Visitor, fields: Fields) -> Response:
-    """Set the mode of the route whose page it is; this process follows at once, the others within two seconds."""
+    """Set the mode of the page's route; this process follows at once, the others within two seconds."""
     reloader: ConfigReloader = request.state.reloader
     name, mode, note = request.path_params["route"], str(fields.get("mode", "")), str(fields.get("note", "")).strip()
     problem = None

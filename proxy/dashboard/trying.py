@@ -1,7 +1,7 @@
-"""Trying a route in the browser: the same pipeline as any request's, shown step by step as lines of JSON.
+"""Try a route in the browser: the normal pipeline, shown step by step as JSON lines.
 
-Two seams make it watchable, and cost other requests nothing: a `Run` calls back when a step ends, and an upstream passes on what
-is being written where the model can say so.
+Two hooks make this possible and cost other requests nothing: `Run` calls back when a step ends, and an upstream passes on text while it is
+being written, if it can stream.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from hedgerow.proxy.upstreams.answers import sample_of
 from hedgerow.proxy.upstreams.group import one_answer
 
 PAUSE_S = 0.04
-"""Between two lines; what happens meanwhile is shown by one."""
+"""Seconds between two lines; changes in between are shown together."""
 SECTIONS = ("claims", "samples", "confidence", "hedges", "wording", "times")
-"""Services of the page, each with a template of its name; one is sent again when it looks different."""
+"""Sections of the page, each with its template; a section is sent again when it changes."""
 NO_STORE = [(b"content-type", b"application/x-ndjson"), (b"cache-control", b"no-store"), (b"x-accel-buffering", b"no")]
 
 
 @dataclass(slots=True)
 class StreamingUpstream:
-    """An upstream whose answers can be read while they are written. `texts` holds them in the order they were asked for."""
+    """An upstream whose answers can be read while they are written. `texts` holds them in the order of the calls."""
 
     upstream: Upstream
     changed: Callable[[], None]
@@ -75,11 +75,11 @@ class StreamingUpstream:
         return await self.upstream.models(headers)
 
     async def aclose(self) -> None:
-        """Nothing: the upstream belongs to the process."""
+        """Nothing to close: the upstream belongs to the process."""
 
 
 class Trial(Response):
-    """The answer to a question that was put on the page: one line of JSON whenever something new is to be seen.
+    """The response to a question on the page: one JSON line for each visible change.
 
     A line holds the new HTML of some sections; the last one also `end` (audit id and status) or `error` (a sentence).
     """
@@ -89,7 +89,7 @@ class Trial(Response):
         self._services, self._job = services, job
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Run the pipeline and show it; a visitor who leaves ends the work."""
+        """Run the pipeline and stream it; if the visitor leaves, the work is cancelled."""
         exchange, changed = Exchange(scope, receive, send), asyncio.Event()
         run = Run(self._job, watch=changed.set)
         try:
@@ -117,7 +117,7 @@ class Trial(Response):
         await exchange.write(_line({"error": _said(failure)} if failure else _end(run.result)), more=False)
 
     async def _show(self, exchange: Exchange, story: RequestView, shown: dict[str, str]) -> None:
-        """Send what looks different from what was sent before."""
+        """Send the sections that have changed."""
         drawn = await anyio.to_thread.run_sync(_sections, story)
         new = {name: html for name, html in drawn.items() if shown.get(name) != html}
         shown |= new
@@ -126,7 +126,7 @@ class Trial(Response):
 
 
 async def _caught(work: Awaitable[None]) -> ProxyError | None:
-    """The failure as a value: a task group would wrap it."""
+    """Return the failure, because a task group would wrap an exception."""
     try:
         await work
     except ProxyError as error:
@@ -135,7 +135,7 @@ async def _caught(work: Awaitable[None]) -> ProxyError | None:
 
 
 async def _whenever(changed: asyncio.Event, work: asyncio.Task[Any]) -> AsyncIterator[None]:
-    """After every change, but not more often than `PAUSE_S`, until the work is done."""
+    """Yield after every change, at most once in `PAUSE_S`, until the work is done."""
     yield
     while not work.done():
         await changed.wait()
@@ -153,7 +153,7 @@ def _sections(story: RequestView) -> dict[str, str]:
 
 
 def _end(result: Result) -> Json:
-    """How it ended, with what a verdict would make of it."""
+    """The end of the work, with the divergence of either verdict."""
     confidence = result.confidence
     outlook = (confidence.if_right, confidence.if_wrong) if confidence else None
     html = fragment("_verdict.html", id=result.job.id, outlook=outlook)

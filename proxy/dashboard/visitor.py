@@ -1,8 +1,8 @@
-"""Who may see the pages: whoever has signed in (with the admin key, a person's key, or at the identity provider), or, where none of these is
-configured, whoever sits at this machine.
+"""Who may see the pages: people who signed in (with the admin key, a person's key, or an identity provider), or, if none of these is
+configured, anybody on this machine.
 
-A session is a signed cookie (HttpOnly, SameSite=Strict), so several workers agree on it without a table. Every post carries a token
-that only a page of ours could have read, and must come from the same origin.
+A session is a signed cookie (HttpOnly, SameSite=Strict), so that workers need no shared table. Every post carries a token that only the
+proxy's own pages can read, and must come from the same origin.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from hedgerow.proxy.services.services import Services
 from hedgerow.proxy.types import SESSION_COOKIE, Role
 
 FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
-"""Headers of a proxy before us: such a request does not come from this machine, whatever its socket says."""
+"""Headers of a proxy in front: such a request does not come from this machine, even if its connection does."""
 
 
 class Refused(Exception):
-    """The visitor may not see the page. `may_sign_in` is False where no key would help; `visitor` is who it is, where that is known."""
+    """The visitor may not see the page. `may_sign_in` is False if no key would help; `visitor` is the visitor, if known."""
 
     def __init__(self, message: str, *, may_sign_in: bool = False, visitor: Visitor | None = None) -> None:
         super().__init__(message)
@@ -43,13 +43,13 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Somebody who was let in.
+    """An admitted visitor.
 
     Attributes:
         token: the value of the session cookie.
-        known: whether the browser sent it; a new one must be given its cookie.
-        signed_in: whether it stands for somebody who has signed in.
-        person: who that is; whoever sits at this machine may do what the admin may.
+        known: whether the browser sent it; a new visitor must get the cookie.
+        signed_in: whether it belongs to a signed-in person.
+        person: that person; without sign-in, a visitor on this machine has the admin's rights.
     """
 
     token: str
@@ -58,25 +58,25 @@ class Visitor:
     person: Person = ADMIN
 
     def may(self, needed: Role) -> bool:
-        """Whether the visitor's role is enough."""
+        """Whether the visitor's role is sufficient."""
         return self.person.may(needed)
 
     @property
     def csrf(self) -> str:
-        """What a post must carry: only who reads our pages knows it."""
+        """The token that a post must carry, known only to readers of the proxy's own pages."""
         return hmac.new(self.token.encode(), b"csrf", hashlib.sha256).hexdigest()
 
 
 def asks_for_sign_in(settings: Settings, ring: KeyRing) -> bool:
-    """Whether there is anything to sign in with; otherwise the pages are open to this machine."""
+    """Whether sign-in is configured; otherwise the pages are open to this machine."""
     return settings.server.admin_key is not None or ring.has_people or settings.access.oidc is not None
 
 
 def admit(request: Request, services: Services, needed: Role) -> Visitor:
-    """Let a visitor in.
+    """Admit a visitor.
 
     Raises:
-        Refused: it has not signed in, its role is not enough, or there is nothing to sign in with and it is not at this machine.
+        Refused: it has not signed in, its role is not sufficient, or sign-in is not configured and it is not on this machine.
     """
     token = request.cookies.get(SESSION_COOKIE, "")
     if asks_for_sign_in(services.settings, services.keys):
@@ -94,7 +94,7 @@ def admit(request: Request, services: Services, needed: Role) -> Visitor:
 
 
 def is_at_this_machine(request: Request) -> bool:
-    """Whether the connection comes from this machine and names it so; a name that only leads here could be a page's trick."""
+    """Whether the connection comes from this machine and its host name is a local one; another name that resolves here may be a DNS rebinding attack."""
     if any(name in request.headers for name in FORWARDED):
         return False
     named = _hostname(request.headers.get("host", ""))
@@ -102,7 +102,7 @@ def is_at_this_machine(request: Request) -> bool:
 
 
 def _hostname(host: str) -> str:
-    """Without its port; "" where it is not a host."""
+    """The host without its port; "" if invalid."""
     try:
         return urlsplit(f"//{host}").hostname or ""
     except ValueError:
@@ -117,7 +117,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def open_session(response: Response, request: Request, services: Services, who: Who) -> None:
-    """Sign somebody in."""
+    """Sign a person in."""
     lasts = services.settings.access.session_s
     head = f"{int(time.time() + lasts)}.{secrets.token_hex(16)}.{_packed(who)}"
     key = _signing_key(who, services.settings, services.keys)
@@ -126,7 +126,7 @@ def open_session(response: Response, request: Request, services: Services, who: 
 
 
 def remember(response: Response, request: Request, visitor: Visitor) -> None:
-    """Give a new visitor its cookie, which its posts are checked against."""
+    """Set the cookie of a new visitor, against which its posts are checked."""
     if not visitor.known:
         _set_cookie(response, request, visitor.token, 12 * 3600)
 
@@ -145,11 +145,11 @@ def _set_cookie(response: Response, request: Request, value: str, max_age: int) 
 
 @dataclass(frozen=True, slots=True)
 class Who:
-    """Whom a session stands for, and by what they signed in.
+    """The person of a session, and how they signed in.
 
     Attributes:
         by: "admin" (the admin key), "key" (a person's key) or "oidc" (the identity provider).
-        role: as the identity provider said it; of a key it is read anew with each request.
+        role: from the identity provider; the role of a key is read again for each request.
     """
 
     by: str = "admin"
@@ -170,7 +170,7 @@ def _unpacked(packed: str) -> Who | None:
 
 
 def _signing_key(who: Who, settings: Settings, ring: KeyRing) -> bytes | None:
-    """What a session is signed with: whoever changes it ends the session. None where nobody signs in in this way any more."""
+    """The key that signs a session: changing it ends the session. None if this way to sign in is no longer configured."""
     admin_key, oidc = settings.server.admin_key, settings.access.oidc
     own = admin_key.get_secret_value() if admin_key is not None else ""
     if who.by == "admin":
@@ -186,7 +186,7 @@ def _signature(head: str, key: bytes) -> str:
 
 
 def _person(token: str, settings: Settings, ring: KeyRing) -> Person | None:
-    """Whom a session stands for; None where it is not one, or has ended."""
+    """The person of a session; None if it is invalid or has ended."""
     head, _, signature = token.rpartition(".")
     until, _, rest = head.partition(".")
     who = _unpacked(rest.rpartition(".")[2])
@@ -204,7 +204,7 @@ def _person(token: str, settings: Settings, ring: KeyRing) -> Person | None:
 
 
 def check_post(request: Request, visitor: Visitor, token: str) -> None:
-    """See that a post comes from a page of ours.
+    """Check that a post comes from the proxy's own page.
 
     Raises:
         Refused: it does not.
@@ -214,7 +214,7 @@ def check_post(request: Request, visitor: Visitor, token: str) -> None:
 
 
 def is_same_origin(request: Request) -> bool:
-    """Whether the browser says that the page it posts from is ours; one that says nothing is left to the token."""
+    """Whether the browser's headers name the same origin; without these headers the token decides."""
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         return False
     origin = request.headers.get("origin")
