@@ -12,21 +12,21 @@ Limit = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class Budget(Section):
-    """What the requests of routes that calibrate may spend in a day, which ends at midnight UTC (docs/costs.md)."""
+    """What requests of calibrating routes may spend in a day, until midnight UTC (docs/costs.md)."""
 
     route: str | None = None
-    """Pattern over the names of routes; each that matches has this budget for itself. Unset: all routes share one."""
+    """Pattern for route names; each matching route has its own budget. Unset: all routes share one."""
     key: str | None = None
-    """Pattern over the names of keys; each that matches has this budget for itself, and requests without a named key have none. Unset: all requests
-    share one."""
+    """Pattern for key names; each matching key has its own budget, and requests without a named key have none. Unset: all requests share
+    one."""
     unit: Literal["tokens", "dollars"] = "tokens"
-    """What is counted. Dollars are those of calls whose price is known."""
+    """The unit. Dollars include only calls with a known price."""
     soft: Limit | None = None
-    """From here on requests draw fewer answers. Unset: nowhere."""
+    """Amount from which requests draw fewer answers. Unset: no such limit."""
     hard: Limit | None = None
-    """What would go beyond is passed on plain, with the reason `over_budget`. Unset: nothing is."""
+    """Maximum amount; requests that would exceed it are passed through, with the reason `over_budget`. Unset: no such limit."""
     samples: Annotated[int, Field(ge=2, le=100)] | None = None
-    """Answers drawn for a request beyond `soft`. Unset: half of the route's `sampling.n`. Never fewer than its `min_n`."""
+    """Number of answers for a request over `soft`. Unset: half of the route's `sampling.n`. Never fewer than its `min_n`."""
 
     @model_validator(mode="after")
     def _limits_something(self) -> Budget:

@@ -62,7 +62,7 @@ def _section(model: type[BaseModel], name: str) -> Iterator[str]:
 
 
 def _descriptions(model: type[BaseModel]) -> dict[str, str]:
-    """By key, the text that stands under it in the source. Pydantic would read it too, at every start of the proxy."""
+    """By key, the docstring under it in the source. Pydantic could read it too, but would do so at every start of the proxy."""
     described: dict[str, str] = {}
     for part in reversed([part for part in model.__mro__ if part.__module__.startswith("hedgerow.")]):
         (body,) = ast.parse(textwrap.dedent(inspect.getsource(part))).body
@@ -74,7 +74,7 @@ def _descriptions(model: type[BaseModel]) -> dict[str, str]:
 
 
 def _inner(annotation: Any) -> tuple[type[BaseModel] | None, bool]:
-    """The section that a key holds, and whether it holds a list of them."""
+    """The section type of a key, and whether it is a list of sections."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation, False
     if type(None) in get_args(annotation):

@@ -1,4 +1,4 @@
-"""What is wrong with a file's values, in plain words: each fault names its key, the value and what is allowed there."""
+"""Error messages for invalid values of a file: each names the key, the value and what is allowed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hedgerow.proxy.errors import ConfigError
 _CREDENTIALS = re.compile(r"//[^/\s]*@")
 """A name and password inside an address."""
 _LISTED_KEYS = 14
-"""So many keys of a section are listed where none is like the one that it has not."""
+"""Number of keys of a section that are listed if none is similar to an unknown one."""
 _WORDS = (
     ("this key is needed", ["missing"]),
     ("expected text", ["string_type"]),
@@ -34,7 +34,7 @@ _WORDS = (
     ("needs at least {min_length}, has {actual_length}", ["too_short"]),
 )
 _MESSAGES = {kind: message for message, kinds in _WORDS for kind in kinds}
-"""What is said in place of the validator's words, by its kind of fault."""
+"""Our messages in place of the validator's, by its error type."""
 _PATTERNS = {
     r"^[a-z0-9][a-z0-9_-]*$": "expected lower-case letters, digits, - and _, such as support-2",
     r"^[a-z]{2}$": "expected the two letters of a language, such as en",
@@ -43,16 +43,16 @@ _PATTERNS = {
     r"^[0-9a-f]{64}$": "expected the SHA-256 of a key, 64 hexadecimal digits; `hedgerow config hash-key` prints it",
     r"^(conversation|user|key|header:[A-Za-z0-9-]+)$": "allowed are conversation, user, key and header:NAME",
 }
-"""What texts of a form look like, by the expression that checks it."""
+"""Descriptions of text formats, by the regular expression that checks them."""
 
 
 def refused(path: Path, error: ValidationError, model: type[BaseModel]) -> ConfigError:
-    """Everything that is wrong with a file's values, a line a fault. That a list lacks items whose own faults are listed is left out."""
+    """All faults of a file's values, one a line; without "list too short" if faults of its items are listed."""
     return ConfigError("\n".join(f"{path}: {line}" for line in described(error, model)))
 
 
 def described(error: ValidationError, model: type[BaseModel]) -> list[str]:
-    """Each fault in a line."""
+    """One line for each fault."""
     faults = error.errors()
     kept = [fault for fault in faults if fault["type"] != "too_short" or not _has_faulty_items(fault, faults)]
     return [_describe(fault, model) for fault in kept]
@@ -67,7 +67,7 @@ def _describe(fault: Any, model: type[BaseModel]) -> str:
     """One fault as key, value and what is allowed. Secrets are never shown."""
     where = [str(part) for part in fault["loc"]]
     if where[:1] == ["upstreams"] and len(where) > 2:
-        del where[2]  # the provider, which stands between the upstream and its key only for the validator
+        del where[2]  # the validator inserts the provider between an upstream and its key
     key, kind, value = ".".join(where), fault["type"], fault.get("input")
     if kind == "union_tag_invalid":
         return f"{key}.provider is {fault['ctx']['tag']!r}: allowed are {fault['ctx']['expected_tags']}"
@@ -89,7 +89,7 @@ def _describe(fault: Any, model: type[BaseModel]) -> str:
 
 
 def in_words(fault: Any) -> str:
-    """What is allowed where the fault is."""
+    """What is allowed at the place of the fault."""
     kind, value, given = fault["type"], fault.get("input"), fault.get("ctx", {})
     if kind == "string_pattern_mismatch":
         return _PATTERNS.get(given["pattern"], f"must match {given['pattern']}")
@@ -104,7 +104,7 @@ def in_words(fault: Any) -> str:
 
 
 def _meant(model: type[BaseModel], where: Sequence[int | str]) -> str:
-    """Which of the keys that there are may be meant, as the end of a sentence."""
+    """The existing keys that may be meant, as the end of a sentence."""
     key, keys = str(where[-1]), _keys_at(model, where[:-1])
     if near := get_close_matches(key, keys, n=1):
         return f"; did you mean `{near[0]}`?"
@@ -125,7 +125,7 @@ def _places_of(key: str, section: type[BaseModel], place: str = "") -> Iterator[
 
 
 def _keys_at(model: type[BaseModel], where: Sequence[int | str]) -> list[str]:
-    """The keys of the section at a place of the settings; none where that is not known."""
+    """The keys of the section at a place of the settings; none if unknown."""
     sections = [model]
     for part in where:
         named = [field for section in sections for name, field in _fields(section).items() if name == part]
@@ -146,7 +146,7 @@ def _providers(section: type[BaseModel]) -> tuple[Any, ...]:
 
 
 def _sections_in(annotation: Any) -> Iterator[type[BaseModel]]:
-    """The sections that a key may hold, whatever they are wrapped in."""
+    """The section types that a key may hold, also inside lists and unions."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     for inner in get_args(annotation):

@@ -1,6 +1,6 @@
-"""The tables of signals, judges, rewriters and upstreams. Configuration, documents and the pipeline's factories derive their lists from them.
+"""The tables of signals, judges, rewriters and upstreams, used by configuration, documents and the pipeline's factories.
 
-A new kind is a file with a `build` (an upstream: a settings class) and one line here; its module is imported when a route uses it.
+To add a kind, write a file with a `build` (for an upstream: a settings class) and one line here. Its module is imported when a route uses it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SIGNALS = table(
     Kind("p_true", "what the model answers when asked whether it is right", f"{_SIGNALS}.p_true:build"),
     Kind("combined", "`semantic` and `token`, weighed", f"{_SIGNALS}.combine:build", needs_logprobs=True),
 )
-"""`build(context)` gives what makes the signal of a request: a function of the request and of a callback for spent tokens."""
+"""`build(context)` returns a function (request, callback for token usage) -> signal."""
 
 JUDGES = table(
     Kind("rules", "rules alone", f"{_CLUSTERING}.clusterer:build"),
@@ -26,7 +26,7 @@ JUDGES = table(
     Kind("nli", "a cross-encoder after the rules", f"{_CLUSTERING}.nli:build"),
     Kind("llm", "one call to a language model after the rules", f"{_CLUSTERING}.llm:build"),
 )
-"""`build(context)` gives what makes the clusterer of a request, like that of a signal."""
+"""`build(context)` returns a function (request, callback for token usage) -> clusterer."""
 
 REWRITERS = table(
     Kind("template", "no model call", f"{_REWRITING}.template:build"),
@@ -39,7 +39,7 @@ REWRITERS = table(
     Kind("direct_beta", "the paper's baseline without retrieval", f"{_REWRITING}.editor:build_direct_beta"),
     Kind("hedged_qa", "the paper's baseline without a signal", f"{_REWRITING}.editor:build_hedged_qa"),
 )
-"""`build(context)` gives what makes the rewriter of a request. Where it refuses or fails, the template follows."""
+"""`build(context)` returns a function that makes the rewriter of a request. If that refuses or fails, the template is used."""
 
 UPSTREAMS = table(
     Kind("openai", "a server that speaks the OpenAI protocol", "hedgerow.proxy.config.upstreams:HttpUpstream"),

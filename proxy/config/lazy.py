@@ -1,4 +1,4 @@
-"""Loading what a table names: our own modules that are imported only where a configuration uses them."""
+"""Import the modules named in tables, only if a configuration uses them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from typing import Any
 
 
 def load_object(target: str) -> Any:
-    """What "package.module:name" names; the module is imported now."""
+    """Import and return "package.module:name"."""
     module, _, name = target.partition(":")
     return getattr(import_module(module), name)

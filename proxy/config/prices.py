@@ -15,23 +15,23 @@ class ModelPrice(Section):
     """What the tokens of some models cost, in US dollars per million."""
 
     model: str
-    """Pattern over the model's name, as the request or the answer has it (`*` and `?`, in any case). The first that matches counts."""
+    """Pattern for the model's name in the request or the answer (`*` and `?`, in any case). The first match counts."""
     prompt: Dollars
-    """Of the prompt."""
+    """Price of prompt tokens."""
     completion: Dollars
-    """Of the answer."""
+    """Price of completion tokens."""
     cached: Dollars | None = None
-    """Of the prompt, read from the provider's cache. Unset: as `prompt`."""
+    """Price of prompt tokens read from the provider's cache. Unset: as `prompt`."""
     written: Dollars | None = None
-    """Of the prompt, written into the provider's cache. Unset: as `prompt`."""
+    """Price of prompt tokens written to the provider's cache. Unset: as `prompt`."""
     reasoning: Dollars | None = None
-    """Thought and not said. Unset: as `completion`."""
+    """Price of hidden reasoning tokens. Unset: as `completion`."""
 
 
 class Prices(Section):
     """What tokens cost (docs/costs.md). A model without a price has no cost."""
 
     models: tuple[ModelPrice, ...] = ()
-    """Your own prices; they come before those of the tables."""
+    """Your own prices; they have precedence over the tables."""
     tables: bool = True
-    """Whether the tables are asked for models that you do not price: LiteLLM's, where its package is installed, then the short one of this package."""
+    """Whether to use tables for other models: LiteLLM's, if its package is installed, then the short one of this package."""

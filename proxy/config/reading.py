@@ -18,7 +18,7 @@ from hedgerow.proxy.errors import ConfigError
 
 
 def _expand(value: Any, path: str, unset: dict[str, str]) -> Any:
-    """Replace `${NAME}` in every string of the file; a variable that is not set stays as it is, and goes into `unset` under its key."""
+    """Replace `${NAME}` in every string of the file; an unset variable is left and added to `unset` under its key."""
     if isinstance(value, str):
 
         def lookup(match: re.Match[str]) -> str:
@@ -36,7 +36,7 @@ def _expand(value: Any, path: str, unset: dict[str, str]) -> Any:
 
 
 FIRST_CONFIG = "`hedgerow init` writes a first one, --config names another"
-"""What is said of a configuration that is not there."""
+"""Advice if there is no configuration."""
 
 
 def load(path: Path) -> Settings:
@@ -53,11 +53,11 @@ def load(path: Path) -> Settings:
 
 
 def load_known(path: Path) -> tuple[Settings, Mapping[str, str]]:
-    """The configuration as far as it is known here, for commands that may not need the rest (see `known`), and by key the variables of the
-    environment that are not set.
+    """The configuration with unset environment variables left in place, for commands that may not need them (see `known`); and these variables,
+    by key.
 
     Raises:
-        ConfigError: as `load`, but for variables that are not set and whose values may be any text.
+        ConfigError: as `load`, except for unset variables in text values.
     """
     unset: dict[str, str] = {}
     try:
@@ -67,7 +67,7 @@ def load_known(path: Path) -> tuple[Settings, Mapping[str, str]]:
 
 
 def read_mapping(path: Path, advice: str = FIRST_CONFIG) -> dict[str, Any]:
-    """A YAML file that holds keys and values; `advice` says where a first one comes from.
+    """Read a YAML file of keys and values; `advice` says how to create a first one.
 
     Raises:
         ConfigError: it cannot be read, is not YAML, or holds something else.
@@ -94,7 +94,7 @@ def read_mapping(path: Path, advice: str = FIRST_CONFIG) -> dict[str, Any]:
 
 
 def _fault_of(error: Exception) -> str:
-    """What a YAML reader stopped at, and where."""
+    """The error of the YAML parser, with its position."""
     mark = getattr(error, "problem_mark", None)
     if mark is None:
         return str(error).splitlines()[0]

@@ -1,4 +1,4 @@
-"""A client of the Redis server that a key of the configuration names. Nothing is asked of the server yet."""
+"""Make a client of the Redis server in a section of the configuration, without connecting to it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from redis.asyncio import Redis
 
 TIMEOUT_S = 1.0
-"""Longest wait for an answer."""
+"""Seconds to wait for an answer."""
 DOWN_S = 1.0
-"""Seconds for which a server that gave no answer is not asked again: requests do not wait for it one after the other."""
+"""Seconds for which a server that did not answer is not called again, so that requests do not wait for it one after the other."""
 
 
 def redis_client(section: str, url: str) -> Redis:

@@ -1,4 +1,4 @@
-"""What every part of the settings is: frozen, described, and closed to unknown keys; and values that wait for a variable of the environment."""
+"""The base class of settings: frozen, described, without unknown keys; and values with unset environment variables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, SecretStr
 from hedgerow.proxy.errors import ConfigError
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-"""A variable of the environment inside a value."""
+"""An environment variable inside a value."""
 
 
 class Section(BaseModel):
@@ -20,10 +20,10 @@ class Section(BaseModel):
 
 
 def known(key: str, value: str) -> str:
-    """A value that is used now. Commands keep a value whose variable is not set as it stands in the file, until they need it.
+    """Check a value before use. Commands keep a value whose environment variable is unset, until they need it.
 
     Raises:
-        ConfigError: this one needs it.
+        ConfigError: its variable is not set.
     """
     if (missing := VARIABLE.search(value)) is not None:
         raise ConfigError(f"{key}: the environment variable {missing[1]} is not set, and this needs it")
@@ -31,10 +31,10 @@ def known(key: str, value: str) -> str:
 
 
 def check_known(key: str, section: BaseModel) -> None:
-    """Check that every text of a section is known.
+    """Check that no text of a section has an unset variable.
 
     Raises:
-        ConfigError: the variable of one is not set.
+        ConfigError: a variable is not set.
     """
     for name, value in section:
         for part in value.values() if isinstance(value, Mapping) else (value,):

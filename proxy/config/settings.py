@@ -1,4 +1,4 @@
-"""The whole configuration, and its parts that belong to no route and no upstream.
+"""The whole configuration, and its sections other than routes and upstreams.
 
 `HEDGEROW_SERVER__PORT=4001` in the environment overrides `server.port`.
 """
@@ -35,35 +35,34 @@ class Server(Section):
     max_body_bytes: Annotated[int, Field(ge=1024)] = 32 * 1024 * 1024
     """Largest request body that is read, in bytes. A larger one is answered with status 413."""
     max_messages: Annotated[int, Field(ge=1)] = 2048
-    """Most messages that a calibrated request may hold; a longer one is answered with status 400."""
+    """Maximum number of messages of a calibrated request; a longer one is answered with status 400."""
     keep_alive_s: Annotated[float, Field(gt=0)] = 5.0
-    """Seconds between comment lines that keep a buffered stream open while the pipeline runs. With the first of them goes status 200: an error that
-    comes later (a first answer that takes longer than this to fail) is the last event of the stream."""
+    """Seconds between comment lines that keep a buffered stream open while the pipeline runs. The first one sends status 200; a later error (of a
+    first answer that takes longer than this to fail) is the last event of the stream."""
     allowed_origins: tuple[str, ...] = ()
-    """Origins whose pages may call `/v1` from a browser, e.g. `https://chat.example.com`; `*` for all. Empty: browsers keep answers from pages of
-    other origins."""
+    """Origins whose pages may call `/v1` from a browser, e.g. `https://chat.example.com`; `*` for all. Empty: browsers block pages of other
+    origins."""
     admin_key: SecretStr | None = None
-    """Key that opens `/v1/audit`, `/v1/feedback` and `/v1/admin` (`Authorization: Bearer ...`) and the pages
-    (docs/dashboard.md). Unset: audit and feedback are open to whoever may use the proxy, the pages to this machine only, and
-    `/v1/admin` to nobody."""
+    """Key for `/v1/audit`, `/v1/feedback` and `/v1/admin` (`Authorization: Bearer ...`) and for the pages (docs/dashboard.md). Unset: audit and
+    feedback are open to all users of the proxy, the pages to this machine only, and `/v1/admin` to nobody."""
 
 
 class Audit(Section):
-    """Where the audit is kept."""
+    """The audit store."""
 
     url: str = "sqlite:///var/audit.db"
     """SQLAlchemy address of the store; a relative SQLite path is relative to the working directory."""
     store_text: StoreText = "full"
-    """What is kept of questions, samples and answers: `none`, `hashed` (equal texts can be recognised as equal), `redacted` (without e-mail
-    addresses, telephone, card and account numbers, IP addresses and keys; names stay) or `full`."""
+    """How questions, samples and answers are stored: `none`, `hashed` (only equality can be seen), `redacted` (without e-mail addresses,
+    telephone, card and account numbers, IP addresses and keys; names stay) or `full`."""
     keep_texts_days: Annotated[float, Field(gt=0)] | None = None
     """Days after which texts and users' hashes are erased; figures stay. Null: never."""
     keep_rows_days: Annotated[float, Field(gt=0)] | None = None
     """Days after which rows are deleted with their verdicts. Null: never."""
     purge_every_s: Annotated[float, Field(gt=0)] = 3600.0
-    """Seconds between two purges by a running proxy; `hedgerow audit purge` does the same at once."""
+    """Seconds between two purges by a running proxy; `hedgerow audit purge` purges at once."""
     spool: Path = Path("var/spool")
-    """Folder of the files in which rows wait while the store is down; best on another disk than the store."""
+    """Folder for rows while the store is down; preferably on another disk than the store."""
     hash_key: SecretStr | None = None
     """Key of the hash chain, of its ends, and of users' hashes. Unset: the chain finds accidents and careless changes; with a key it also
     finds those of anybody who can write to the database but does not have the key. Rows written with one key are verified with that key."""
@@ -72,21 +71,21 @@ class Audit(Section):
 
 
 class Maps(Section):
-    """Where maps are read from beside the audit store, which keeps what is fitted."""
+    """Folder of maps, besides the audit store, which holds fitted maps."""
 
     folder: Path = Path("maps")
     """Folder of maps under version control (in it `maps/NAME.json` and `active.json`), read beside those of the audit store; it need not exist."""
 
 
 class Tracing(Section):
-    """OpenTelemetry traces, sent over OTLP/HTTP. They hold codes and figures, never text."""
+    """OpenTelemetry traces, sent over OTLP/HTTP. They contain codes and figures, never text."""
 
     endpoint: str | None = None
-    """Where spans go, e.g. http://collector:4318/v1/traces. Unset: nothing is traced. Needs the extra `tracing`."""
+    """Address for spans, e.g. http://collector:4318/v1/traces. Unset: no tracing. Needs the extra `tracing`."""
     headers: Mapping[str, SecretStr] = {}
-    """Headers sent along, e.g. a key of the collector."""
+    """Headers for the collector, e.g. its key."""
     share: Annotated[float, Field(ge=0, le=1)] = 1.0
-    """Share of requests that are traced where the caller has not decided it."""
+    """Share of requests that are traced if the caller has not decided."""
     service: str = "hedgerow"
     """`service.name` of the spans."""
 
@@ -95,29 +94,29 @@ class Drift(Section):
     """Watching whether the maps in use are still right (docs/drift.md)."""
 
     every_s: Annotated[float, Field(gt=0)] = 30.0
-    """Seconds between two looks at new verdicts and confidences; longer where looking takes long."""
+    """Seconds between two examinations of new verdicts and confidences; longer if they take long."""
     alpha: Annotated[float, Field(gt=0, lt=1)] = 0.01
-    """Probability that a map which stays right ever raises a false alarm, for each of the two tests."""
+    """Probability that a correct map ever raises a false alarm, for each of the two tests."""
     window: Annotated[int, Field(ge=50)] = 500
-    """Answers whose raw confidences are compared at a time with those that the map was fitted on."""
+    """Number of answers in a window, whose raw confidences are compared with those of the fit."""
     kinds: tuple[Literal["client", "human", "import", "grader"], ...] = ("client", "human", "import", "grader")
-    """Whose verdicts count. Leave out `client` where users report wrong answers more eagerly than right ones."""
+    """Whose verdicts count. Leave out `client` if users report wrong answers more often than right ones."""
     max_age_days: Annotated[float, Field(gt=0)] = 90.0
-    """Age from which a map counts as stale."""
+    """Age in days from which a map counts as stale."""
     on_alarm: Literal["nothing", "shadow"] = "nothing"
-    """`shadow`: a route in mode `on` whose map proves wrong falls back to shadow until an operator says otherwise."""
+    """`shadow`: a route in mode `on` whose map is wrong switches to shadow, until an operator changes it."""
 
 
 class Review(Section):
-    """The queue of answers that wait for a person's verdict (docs/drift.md)."""
+    """The queue of answers for people to review (docs/drift.md)."""
 
     order: Literal["mixed", "spread", "random"] = "mixed"
-    """What is asked about first: `mixed` by lot, near a confidence of one half, and where a verdict may surprise, in turn; `spread` each level of
-    confidence as often as it occurs, which makes a map from fewer verdicts than lots; `random` by lot alone."""
+    """Order of the queue. `mixed`: in turn a random answer, one near a confidence of one half, and one whose verdict may surprise. `spread`: each
+    level of confidence as often as it occurs, which needs fewer verdicts for a map than random order. `random`: random order."""
 
 
 class Log(Section):
-    """What the operator reads."""
+    """Log lines."""
 
     format: Literal["auto", "json", "console"] = "auto"
     """`auto` writes JSON unless standard error is a terminal."""
@@ -138,32 +137,32 @@ class Settings(BaseSettings):
     server: Server = Server()
     """Where the proxy listens and what it accepts."""
     keys: tuple[Annotated[str, Field(pattern="^[0-9a-f]{64}$")], ...] = ()
-    """SHA-256 of the client keys that get in, in hex (`hedgerow config hash-key`). Empty: every key passes through to the upstream."""
+    """SHA-256 of the accepted client keys, in hex (`hedgerow config hash-key`). Empty: every key passes through to the upstream."""
     access: Access = Access()
-    """Who may use the proxy, and where their use is counted."""
+    """Access to the proxy, and counters for limits."""
     upstreams: Mapping[str, Upstream]
     """The models behind the proxy, by name."""
     default_upstream: str | None = None
-    """Upstream of requests that generate no text and whose model no route takes, or that name none: files, lists, moderations. A route of it must
-    admit their headers and key. Unset: that of all routes, where they share one."""
+    """Upstream of requests that generate no text and match no route by model: files, lists, moderations. One of its routes must match their headers
+    and key. Unset: the upstream of all routes, if they share one."""
     routes: Annotated[tuple[Route, ...], Field(min_length=1)]
-    """Which requests are calibrated and how; the first that matches takes the request."""
+    """Which requests are calibrated and how; the first matching route is used."""
     audit: Audit = Audit()
-    """Where the audit is kept."""
+    """The audit store."""
     maps: Maps = Maps()
-    """Where maps are read from beside the audit store, which keeps what is fitted."""
+    """Folder of maps, besides the audit store, which holds fitted maps."""
     prices: Prices = Prices()
     """What tokens cost, by model."""
     budgets: tuple[Budget, ...] = ()
-    """What requests may spend in a day before they are passed on plain."""
+    """What requests may spend in a day before they are passed through."""
     tracing: Tracing = Tracing()
     """OpenTelemetry traces; off by default."""
     drift: Drift = Drift()
     """Watching whether the maps in use are still right."""
     review: Review = Review()
-    """Which answers people are asked about first."""
+    """The order of the review queue."""
     log: Log = Log()
-    """What the operator reads."""
+    """Log lines."""
 
     @classmethod
     def settings_customise_sources(
@@ -179,13 +178,13 @@ class Settings(BaseSettings):
 
     @property
     def default(self) -> str | None:
-        """The upstream of what no route takes by its model; None where that cannot be said."""
+        """The upstream of requests that match no route by model; None if it is ambiguous."""
         named = {route.upstream for route in self.routes}
         return self.default_upstream or (named.pop() if len(named) == 1 else None)
 
     @property
     def unrouted(self) -> str | None:
-        """A warning where requests that name no model find no route."""
+        """A warning if requests without a model match no route."""
         if self.default is not None or any(route.takes(None, {}, None) for route in self.routes):
             return None
         return (
@@ -195,7 +194,7 @@ class Settings(BaseSettings):
 
     @property
     def asks_itself(self) -> str | None:
-        """What is wrong where an upstream is this proxy's own address."""
+        """An error message if an upstream is this proxy's own address; else None."""
         if self.server.host not in (*_LOOPBACK, "0.0.0.0", "::"):  # noqa: S104 # what is compared is not bound
             return None
         for name, upstream in self.upstreams.items():
@@ -209,12 +208,12 @@ class Settings(BaseSettings):
         return None
 
     def members(self, name: str) -> tuple[str, ...]:
-        """The upstreams that stand behind a name: those of a group, or the one itself."""
+        """The upstreams of a name: the members of a group, or the upstream itself."""
         upstream = self.upstreams[name]
         return upstream.names if isinstance(upstream, GroupUpstream) else (name,)
 
     def converts(self, name: str, endpoint: str) -> bool:
-        """Whether an upstream, or each one of a group, is asked in the words of chat for what the endpoint says."""
+        """Whether an upstream, or each member of a group, is called as chat for this endpoint."""
         return all(endpoint in getattr(self.upstreams[member], "converts", ()) for member in self.members(name))
 
     @model_validator(mode="after")
@@ -252,7 +251,7 @@ class Settings(BaseSettings):
 
 
 def _misfit(group: GroupUpstream, upstreams: Mapping[str, Upstream]) -> str | None:
-    """What is wrong with the names in a group, from the key on."""
+    """The error in the names of a group, starting with the key."""
     single = [name for name, upstream in upstreams.items() if not isinstance(upstream, GroupUpstream)]
     for key, names, allowed in (
         ("members", tuple(group.members), single),
@@ -341,4 +340,4 @@ _ROUTE_RULES: tuple[Callable[[Route], str | None], ...] = (
     _short_probe_of_sentences,
     _append_without_logprobs,
 )
-"""What must hold between the values of one route; each rule gives the fault, from the key on, or None."""
+"""Rules between the values of one route; each returns the error, starting with the key, or None."""

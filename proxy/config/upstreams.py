@@ -14,17 +14,18 @@ from hedgerow.proxy.config.sections import VARIABLE, Section
 
 Endpoint = Literal["responses", "messages"]
 ALL: tuple[Endpoint, ...] = ("responses", "messages")
-"""Endpoints that chat can stand in for."""
+"""Endpoints that can be converted to chat."""
 
 
 class Circuit(Section):
-    """When a group stops asking a member that fails. An upstream that stands alone is always asked: its circuit shows in metrics and readiness only."""
+    """When a group stops calling a failing member. A single upstream is always called; its circuit only shows in metrics and readiness."""
 
     failures: Annotated[int, Field(ge=1)] = 5
-    """Failures in a row (no connection, no answer in time, a broken answer, status 5xx or 408, and with a key of its own 401, 402 or 429) that open the
-    circuit. One call that succeeds closes it."""
+    """Consecutive failures that open the circuit: no connection, timeout, a broken answer, status 5xx or 408, and with its own key 401, 402 or 429.
+    One successful call closes it."""
     cool_down_s: Annotated[float, Field(gt=0)] = 15.0
-    """Seconds that an open circuit keeps requests away; then one is let through to try. A longer `Retry-After` of status 429, up to 60, is waited for."""
+    """Seconds for which an open circuit blocks requests; then one is let through as a test. A longer `Retry-After` of status 429 is respected, up to
+    60 seconds."""
 
 
 class HttpUpstream(Section):
@@ -38,41 +39,41 @@ class HttpUpstream(Section):
     api_key: SecretStr | None = None
     """Key sent upstream in place of the client's. Unset: the client's own key passes through."""
     key_header: Literal["authorization", "x-api-key", "api-key"] | None = None
-    """Header that carries `api_key`: `authorization` (as a bearer token), `x-api-key` (Anthropic) or `api-key` (Azure). Unset: the one in which
-    the client sent its own key, else `authorization`."""
+    """Header for `api_key`: `authorization` (as a bearer token), `x-api-key` (Anthropic) or `api-key` (Azure). Unset: the header in which the client
+    sent its own key, else `authorization`."""
     query: Mapping[str, str] = {}
-    """Query parameters of every call that does not bring them itself, e.g. `api-version` of Azure: also of calls that a judge, an editor, a grader
-    or an escalation makes, which have no client's query. Not for keys."""
+    """Query parameters added to every call that lacks them, e.g. Azure's `api-version`; also to calls of judges, editors, graders and
+    escalations. Not for keys."""
     converts: tuple[Endpoint, ...] = ()
-    """Endpoints that the server does not speak: what is asked of them goes to its `/chat/completions`, and the answer comes back in the
-    endpoint's words, whole and streamed. Empty: they are forwarded as they are."""
+    """Endpoints that the server does not support: their requests are sent to its `/chat/completions`, and answers are converted back, streamed or
+    not. Empty: requests are forwarded unchanged."""
     honours_n: bool = True
-    """Whether the server returns `n` choices for one call. Answers that are missing are topped up with parallel calls either way."""
+    """Whether the server returns `n` choices for one call. Missing answers are drawn by parallel calls in any case."""
     max_connections: Annotated[int, Field(ge=1)] = 256
-    """Most connections open at once."""
+    """Maximum number of open connections."""
     max_sampling_calls: Annotated[int, Field(ge=1)] = 32
-    """Most sampling calls under way at once, over all requests."""
+    """Maximum number of parallel sampling calls, over all requests."""
     connect_timeout_s: Annotated[float, Field(gt=0)] = 5.0
     """Seconds to wait for a connection."""
     timeout_s: Annotated[float, Field(gt=0)] = 120.0
     """Seconds to wait between two reads of an answer."""
     max_answer_bytes: Annotated[int, Field(ge=1024)] = 64 * 1024 * 1024
-    """Most bytes of an answer that is read here; a longer one is an error. What is only passed on has no limit."""
+    """Maximum size in bytes of an answer that is read here; a longer one is an error. Passed-through answers have no limit."""
     retries: Annotated[int, Field(ge=0, le=10)] = 2
-    """Further tries of a sampling or rewriting call after status 429, 5xx or a failed connection; `Retry-After` is honoured."""
+    """Number of retries of a sampling or rewriting call after status 429, 5xx or a failed connection; `Retry-After` is respected."""
     circuit: Circuit = Circuit()
-    """When a group stops asking this upstream."""
+    """When a group stops calling this upstream."""
 
     @field_validator("base_url")
     @classmethod
     def _is_address(cls, value: str) -> str:
-        if VARIABLE.search(value):  # not known here; whoever opens the upstream asks for it
+        if VARIABLE.search(value):  # unset variable; checked when the upstream is opened
             return value
         try:
             address = urlsplit(value)
             usable = address.scheme in ("http", "https") and bool(address.hostname) and address.port != 0
             holds_key = address.username is not None
-        except ValueError:  # brackets that are not closed, a port beyond 65535
+        except ValueError:  # unclosed brackets, a port over 65535
             usable = holds_key = False
         if holds_key:
             raise ValueError("must not hold a user or a password; put the key into api_key")
@@ -91,21 +92,21 @@ class LiteLLMUpstream(Section):
     provider: Literal["litellm"]
     """The library."""
     model_prefix: str = ""
-    """Put before the model name of the request, e.g. `anthropic/`."""
+    """Prefix for the model name of the request, e.g. `anthropic/`."""
     api_key: SecretStr | None = None
     """Key for the provider. Unset: the client's own key passes through."""
     api_base: str | None = None
-    """Address of the provider, where it is not LiteLLM's own default."""
+    """Address of the provider. Unset: LiteLLM's default."""
     honours_n: bool = True
     """Whether the provider returns `n` choices for one call."""
     max_sampling_calls: Annotated[int, Field(ge=1)] = 16
-    """Most sampling calls under way at once, over all requests."""
+    """Maximum number of parallel sampling calls, over all requests."""
     timeout_s: Annotated[float, Field(gt=0)] = 120.0
     """Seconds to wait for an answer."""
     retries: Annotated[int, Field(ge=0, le=10)] = 2
-    """Further tries after a failure that may pass."""
+    """Number of retries after a temporary failure."""
     circuit: Circuit = Circuit()
-    """When a group stops asking this upstream."""
+    """When a group stops calling this upstream."""
 
 
 class EmbeddedUpstream(Section):
@@ -120,32 +121,32 @@ class EmbeddedUpstream(Section):
     model_name: str = "smollm2-135m-instruct"
     """The name under which the model is listed."""
     context_tokens: Annotated[int, Field(ge=256)] = 4096
-    """Tokens of a prompt and of the answers that are written to it side by side, ten at most; answers for which there is no room wait their turn."""
+    """Tokens for a prompt and its parallel answers, at most ten; answers that do not fit wait."""
     threads: Annotated[int, Field(ge=1)] = 1
-    """Threads of the model. More than one is slower where the machine has other work."""
+    """Threads of the model. More than one is slower if the machine has other work."""
     max_queue: Annotated[int, Field(ge=1)] = 32
-    """Calls that may wait; one more is answered with status 503 and `Retry-After`."""
+    """Maximum number of waiting calls; further ones are answered with status 503 and `Retry-After`."""
     max_answer_tokens: Annotated[int, Field(ge=1)] = 64
-    """Longest answer where the request sets no limit, in tokens."""
+    """Longest answer in tokens if the request sets no limit."""
     brief: bool = True
-    """Whether a conversation without a system message begins with an instruction and two examples of brief answers. A model of this
-    size rambles without them, and then no two answers can be compared."""
+    """Whether to begin conversations without a system message with an instruction and two examples of brief answers. Without them a model of this
+    size writes long answers that cannot be compared."""
 
 
 class GroupUpstream(Section):
-    """Several upstreams under one name, which routes use as any other. One of the members answers a request; where it fails before its answer has
-    begun, the next does. All samples of an answer come from one member. Requests that generate no text go to the first member.
+    """Several upstreams under one name. One of the members answers a request; if it fails before its answer has begun, the next one does. All
+    samples of an answer come from one member. Requests that generate no text go to the first member.
     """
 
     provider: Literal["group"]
     """Upstreams of this file."""
     members: Annotated[Mapping[str, Annotated[int, Field(ge=1, le=100)]], Field(min_length=1)]
-    """Which upstreams share the requests, each with its weight: of `{a: 3, b: 1}`, a answers three of four requests."""
+    """The upstreams that share the requests, with weights: with `{a: 3, b: 1}`, a answers three of four requests."""
     fallback: tuple[str, ...] = ()
-    """Upstreams that are asked in this order where no member answers."""
+    """Upstreams that are called in this order if no member answers."""
     models: Mapping[str, Mapping[str, str]] = {}
-    """By upstream, the model that it is asked for in place of the request's: `{b: {gpt-5: llama-3.3-70b, "*": llama-3.1-8b}}`; `*` stands for every
-    other model. Maps, audit and log name the model that answered."""
+    """By upstream, the model to request in place of the client's: `{b: {gpt-5: llama-3.3-70b, "*": llama-3.1-8b}}`; `*` means every other model.
+    Maps, audit and log name the model that answered."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -153,7 +154,7 @@ class GroupUpstream(Section):
         return (*self.members, *self.fallback)
 
     def of_first(self) -> GroupUpstream:
-        """The group with its first member alone: what commands ask, so that what they record is one model's."""
+        """The group with its first member only, for commands, so that their records are of one model."""
         first = self.names[0]
         kept = {name: models for name, models in self.models.items() if name == first}
         return self.model_copy(update={"members": {first: 1}, "fallback": (), "models": kept})
@@ -162,5 +163,5 @@ class GroupUpstream(Section):
 if TYPE_CHECKING:
     Single = HttpUpstream | LiteLLMUpstream | EmbeddedUpstream
     Upstream = Single | GroupUpstream
-else:  # the settings that the table names, by their `provider`
+else:  # the settings classes in the table, by `provider`
     Upstream = Annotated[Union[tuple(kind.load() for kind in UPSTREAMS.values())], Field(discriminator="provider")]  # noqa: UP007
