@@ -13,11 +13,13 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from math import exp
 
-from hedgerow.proxy.clustering.core_words import LOOKED_AT, WEIGHTS, Core, read_asked, read_core
+from hedgerow.proxy.clustering.core_words import LOOKED_AT, WEIGHTS, Asked, Core, read_asked, read_core, words_of
 from hedgerow.proxy.clustering.opening import SHORT
 
 SAME_WORDS = 0.75
 """Share of their words from which two sentences are one sentence, but for what one of them denies."""
+SENTENCE, REPEATED = 5, 2
+"""Words from which an answer may be a sentence, and how many of them the question has: "Quantrill perpetrated the Centralia Massacre"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +53,30 @@ def agreeing(question: str, group: Sequence[str], apart: Sequence[str]) -> float
     """
     asked = read_asked(question)
     cores = {answer: read_core(answer, asked) for answer in {*group, *apart}}
-    sentences = {answer for answer in cores if is_sentence(answer)}
+    sentences = {answer for answer in cores if is_sentence(answer, asked)}
     pairs = Counter((a, b) for a in group for b in apart if a in sentences or b in sentences)
     return sum(n * probability(cores[a], cores[b]) for (a, b), n in pairs.items()) / len(group)
 
 
-def is_sentence(answer: str) -> bool:
-    """Whether an answer has more words than a short one."""
-    return len(answer[:LOOKED_AT].split(None, SHORT)) > SHORT
+def any_sentence(question: str, answers: Sequence[str]) -> bool:
+    """Whether one of the answers is a sentence."""
+    asked = read_asked(question)
+    return any(is_sentence(answer, asked) for answer in answers)
+
+
+def is_sentence(answer: str, asked: Asked) -> bool:
+    """Whether an answer has more words than a short one, or repeats words of the question.
+
+    >>> is_sentence("It was Quantrill.", read_asked("Who led the Centralia Massacre?"))
+    False
+    >>> is_sentence("Quantrill perpetrated the Centralia Massacre.", read_asked("Who led the Centralia Massacre?"))
+    True
+    """
+    text = answer[:LOOKED_AT]
+    if len(text.split(None, SHORT)) > SHORT:
+        return True
+    words = list(words_of(text))
+    return len(words) >= SENTENCE and sum(word.telling and word.stem in asked.stems for word in words) >= REPEATED
 
 
 def probability(a: Core, b: Core) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hedgerow.calibration import Beta
-from hedgerow.proxy.clustering.agreement import agreeing, is_sentence
+from hedgerow.proxy.clustering.agreement import agreeing, any_sentence
 from hedgerow.proxy.clustering.declining import declines
 from hedgerow.proxy.computing import compute
 from hedgerow.proxy.types import Clustering, Sample
@@ -18,7 +18,7 @@ class SemanticSignal:
     Short answers agree with those of their cluster. Deviates from the paper where the draft or another answer is a full sentence: a partition by
     meaning breaks sentences apart that say the same of what was asked and differ in detail. An answer of another cluster then counts by the mean
     probability that it says what the answers of the draft's cluster say, unless the partition is final. A draft that gives no answer is no right
-    one, however many of the others give none either.
+    one, however many of the others give none either, and an answer that gives none bears none out ("No." and "No information is available").
     """
 
     name = "semantic"
@@ -27,11 +27,14 @@ class SemanticSignal:
         """Count the samples that agree with the draft's group against the rest; sentences are compared in a worker thread."""
         if declines(samples[clustering.draft_index].text):
             return Beta.floored(0, len(samples))
+        if clustering.is_final:
+            return share(clustering)
         group, *others = [[samples[i].text for i in cluster] for cluster in clustering.clusters]
         apart = [text for cluster in others for text in cluster]
-        if clustering.is_final or not apart or not any(map(is_sentence, (*group, *apart))):
-            return share(clustering)
-        agreed = len(group) + await compute(agreeing, question, group, apart)
+        given = [text for text in group if not declines(text)]
+        agreed = float(len(given))
+        if apart and any_sentence(question, (*given, *apart)):
+            agreed += await compute(agreeing, question, given, apart)
         return Beta.floored(agreed, len(samples) - agreed)
 
 

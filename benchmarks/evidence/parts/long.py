@@ -37,7 +37,6 @@ from benchmarks.fits.judged_claims import MOST
 from hedgerow.calibration.errors import NotEnoughData
 from hedgerow.calibration.metrics import auroc
 from hedgerow.proxy.clustering import likely
-from hedgerow.proxy.clustering.agreement import is_sentence
 from hedgerow.proxy.clustering.clusterer import JudgedClusterer, cluster_by_rules
 from hedgerow.proxy.clustering.core_words import WEIGHTS as CORE_WORDS
 from hedgerow.proxy.clustering.judged_support import WEIGHTS as JUDGED
@@ -167,7 +166,7 @@ class _Sentence(NamedTuple):
         agreeing: share of the answers that say what the first draft says, as we read them; 0 where it gives no answer.
         right, judged_right: whether the drafts of both contain a gold answer.
         read_right: whether the first draft is right by our reading.
-        is_sentence: whether the first draft is one.
+        is_sentence: whether the first draft has more words than a short answer.
         chosen_on: whether it is of the half on which the figures were chosen.
     """
 
@@ -241,7 +240,7 @@ async def _sentences(rows: Sequence[Row]) -> list[_Sentence]:
                 right=float(row["samples"][draft]["contains"]),
                 judged_right=float(row["samples"][by_judge.draft_index]["contains"]),
                 read_right=_outcome_read(row, draft, ours),
-                is_sentence=is_sentence(texts[draft]),
+                is_sentence=len(texts[draft].split()) > SHORT,
                 chosen_on=int(hashlib.sha256(row["id"].encode()).hexdigest(), 16) % 2 == 0,
             )
         )

@@ -117,3 +117,9 @@ def test_a_draft_that_gives_no_answer_is_no_right_one() -> None:
     ]
     assert _measure(SemanticSignal(), samples, Clustering(((0, 1), (2,)))) == Beta(1e-6, 3)
     assert _measure(SemanticSignal(), samples, Clustering(((2,), (0, 1)))).alpha >= 1
+
+
+def test_an_answer_that_gives_none_bears_out_no_draft_of_its_group() -> None:
+    """By the rules "No." and "No information is available" begin alike."""
+    samples = [Sample("No."), Sample("No."), Sample("No information is available.")]
+    assert _measure(SemanticSignal(), samples, Clustering(((0, 1, 2),))) == Beta(2, 1)
