@@ -80,7 +80,7 @@ async def keys_changed(request: Request, services: Services, visitor: Visitor, f
         if do == "new":
             result = await api.new_key(_wish(fields), reloader, visitor.person)
         elif do == "rotate":
-            wish = api.Rotation(overlap_s=float(str(fields.get("overlap_s", "0"))))
+            wish = api.Rotation.model_validate({"overlap_s": fields.get("overlap_s", 0)})
             result = await api.rotate_key(name, reloader, visitor.person, wish)
         elif do == "revoke":
             result = await api.revoke_key(name, reloader, visitor.person)

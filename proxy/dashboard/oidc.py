@@ -7,6 +7,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -31,6 +32,14 @@ STATE_S = 600
 TIMEOUT_S = 10.0
 """Seconds that the provider may take to answer."""
 PROVIDER_FAILED = "The identity provider did not answer as it should. Try again; the log says what happened."
+TURNED_DOWN = (
+    "The identity provider did not let you in. Try again, or ask whoever runs it; the log has the reason that it gave."
+)
+NOT_BEGUN_HERE = "This sign-in was not begun in this browser, was begun more than ten minutes ago, or has been used already. Sign in again."
+_OURS = re.compile(r"/(?!/)[^\x00-\x20\\]*")
+"""An address on this server."""
+_CODE = re.compile(r"[a-z_]{1,64}")
+"""An error of OAuth as its specifications spell them; anybody may call our address with another."""
 
 
 class Provider:
@@ -51,7 +60,7 @@ class Provider:
                 request, f"{settings.public_url}/sign-in/oidc/back"
             )
         except Exception as error:  # noqa: BLE001 # of three libraries and a network: each says what could not be had
-            return _failed(error)
+            return _failed(error, PROVIDER_FAILED, 502)
         _remember(response, settings, request.scope["session"])
         return response
 
@@ -64,13 +73,13 @@ class Provider:
         try:
             token = await self._of(settings).authorize_access_token(request)
         except Exception as error:  # noqa: BLE001 # as above, and whatever is wrong with an ID token
-            return _failed(error)
+            return _failed(error, *_why(error, request))
         claims: Mapping[str, Any] = token.get("userinfo") or {}
         name, role = _name(claims, settings), role_of(claims, settings)
         if not name or role is None:
             log.warning("sign_in_refused", name=name)
             message = f"You are signed in as {name or 'nobody'}, who has no role here. Ask an operator for one."
-            return page("refused.html", status=403, message=message, visitor=None)
+            return page("refused.html", status=403, message=message, visitor=None, again=True)
         log.info("signed_in", name=name, role=role)
         response = page("signed_in.html", visitor=None, target=target_of(session.get("next")))
         visitors.open_session(response, request, services, Who("oidc", name, role))
@@ -100,9 +109,8 @@ class Provider:
 
 
 def target_of(wanted: str | None) -> str:
-    """Where to go after signing in: one of the proxy's own pages."""
-    ours = wanted is not None and wanted.startswith("/") and not wanted.startswith(("//", "/\\"))
-    return wanted if wanted is not None and ours else "/dashboard"
+    """Where to go after signing in: one of the proxy's own pages. Browsers ignore tabs and line ends in an address, and read a backslash as a slash."""
+    return wanted if wanted is not None and _OURS.fullmatch(wanted) else "/dashboard"
 
 
 def role_of(claims: Mapping[str, Any], settings: Oidc) -> Role | None:
@@ -121,9 +129,30 @@ def _name(claims: Mapping[str, Any], settings: Oidc) -> str:
     return name[:64] if isinstance(name, str) else ""
 
 
-def _failed(error: Exception) -> Response:
-    log.error("sign_in_failed", error=type(error).__name__, why=getattr(error, "error", None))
-    return page("refused.html", status=502, message=PROVIDER_FAILED, visitor=None)
+def _why(error: Exception, request: Request) -> tuple[str, int]:
+    """What somebody who came back without being let in is told, and the status."""
+    if "error" in request.query_params:
+        return TURNED_DOWN, 403
+    if getattr(error, "error", None) == "mismatching_state":
+        return NOT_BEGUN_HERE, 400
+    return PROVIDER_FAILED, 502
+
+
+def _failed(error: Exception, message: str, status: int) -> Response:
+    code = getattr(error, "error", None)
+    why = code if isinstance(code, str) and _CODE.fullmatch(code) else None
+    log.error("sign_in_failed", error=type(error).__name__, why=why, **_asked(error))
+    return page("refused.html", status=status, message=message, visitor=None, again=True)
+
+
+def _asked(error: Exception) -> Mapping[str, Any]:
+    """Which address of the provider failed, and with which status; nothing where the error is not one of HTTP."""
+    try:
+        url = error.request.url  # type: ignore[attr-defined]
+    except (AttributeError, RuntimeError):  # not of HTTP; of HTTP, and no request belongs to it
+        return {}
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    return {"address": str(url.copy_with(query=None)), "status": status}
 
 
 def _remember(response: Response, settings: Oidc, session: Mapping[str, Any]) -> None:

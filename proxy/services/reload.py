@@ -31,6 +31,7 @@ from hedgerow.proxy.services.services import (
     STORED_MAPS,
     RefCount,
     Services,
+    check_libraries,
 )
 from hedgerow.proxy.services.upstreams import OpenUpstream, UpstreamPool, by_name
 
@@ -207,6 +208,7 @@ class ConfigReloader:
         self._stamp = stamp
         try:
             settings = await anyio.to_thread.run_sync(load, self._config)
+            check_libraries(settings)
         except ConfigError as error:
             self._reject("config_rejected", str(error))
             return

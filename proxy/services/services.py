@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, cast
 
 import anyio.to_thread
@@ -153,6 +154,7 @@ def check_services(settings: Settings) -> list[str]:
     """
     if (problem := unusable_address(settings.audit) or unwritable(settings.audit.spool)) is not None:
         raise ConfigError(problem)
+    check_libraries(settings)
     for upstream in settings.upstreams.values():
         if isinstance(upstream, EmbeddedUpstream):
             load_object("hedgerow.proxy.upstreams.llama:model_file")(upstream.model_path)
@@ -161,6 +163,32 @@ def check_services(settings: Settings) -> list[str]:
     maps: ActiveMaps = load_object(STORED_MAPS)(settings, None)
     load_object(ROUTE_PIPELINES)(settings, {name: cast(Upstream, None) for name in settings.upstreams}, maps)
     return [f"routes: {name}: map: {problem}" for name, problem in maps.problems(settings).items()]
+
+
+def check_libraries(settings: Settings) -> None:
+    """Check that the libraries are installed which sections outside the routes need.
+
+    Raises:
+        ConfigError: one is not; it says which, and how it is installed.
+    """
+    needed = (
+        (settings.audit.url.startswith("postgresql"), "audit.url", "psycopg", "postgres"),
+        (settings.access.oidc is not None, "access.oidc", "authlib", "oidc"),
+        (settings.access.counting.store == "redis", "access.counting.store", "redis", "redis"),
+        (settings.tracing.endpoint is not None, "tracing.endpoint", "opentelemetry.exporter", "tracing"),
+    )
+    for is_used, key, library, extra in needed:
+        if is_used and not _is_installed(library):
+            raise ConfigError(
+                f"{key} needs the library {library}, which is not installed: pip install 'hedgerow[{extra}]'"
+            )
+
+
+def _is_installed(library: str) -> bool:
+    try:
+        return find_spec(library) is not None
+    except ModuleNotFoundError:  # the package that it would be part of
+        return False
 
 
 def judge_state(settings: Settings) -> str | None:

@@ -7,7 +7,6 @@ import signal
 import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from importlib.util import find_spec
 from pathlib import Path
 
 import anyio.to_thread
@@ -25,7 +24,7 @@ from hedgerow.proxy.services.counting import open_counters
 from hedgerow.proxy.services.keyring import KeyRing
 from hedgerow.proxy.services.limits import Limits
 from hedgerow.proxy.services.reload import ConfigReloader
-from hedgerow.proxy.services.services import RefCount, Services, open_tracing
+from hedgerow.proxy.services.services import RefCount, Services, check_libraries, open_tracing
 from hedgerow.proxy.services.watching import watch
 from hedgerow.proxy.spending.budgets import Budgets
 from hedgerow.proxy.spending.counting import open_spending
@@ -46,8 +45,7 @@ async def open_reloader(
     """
     if (problem := await anyio.to_thread.run_sync(unwritable, settings.audit.spool)) is not None:
         raise ConfigError(problem)
-    if settings.access.oidc is not None and find_spec("authlib") is None:
-        raise ConfigError("access.oidc needs the library Authlib, which is not installed (extra `oidc`)")
+    check_libraries(settings)
     async with AsyncExitStack() as stack:
         base = await _open_base(settings, stack)
         reloader = ConfigReloader(base, config, preload)

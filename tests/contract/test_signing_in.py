@@ -118,11 +118,18 @@ LIES: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("lie", [*LIES, "another signature", "refused there", "no state", "another browser", "gone"])
+ENDS = {"refused there": (403, "did not let you in")} | dict.fromkeys(
+    ("no state", "another browser", "gone"), (400, "was not begun in this browser")
+)
+
+
+@pytest.mark.parametrize("lie", [*LIES, "another signature", *ENDS])
 def test_what_the_provider_does_not_vouch_for_opens_nothing(
     address: str, browser: Any, provider: IdentityProvider, lie: str
 ) -> None:
-    """An ID token for somebody else, from somebody else, or for another visit; a visitor who never went there."""
+    """An ID token for somebody else, from somebody else, or for another visit; a visitor who never went there. The page says which of these it
+    is, and leads back to signing in: what an operator could configure is no advice to them.
+    """
     provider.claims["groups"] = ["sre"]
     provider.lies = LIES.get(lie, {})
     if lie == "another signature":
@@ -141,8 +148,33 @@ def test_what_the_provider_does_not_vouch_for_opens_nothing(
         reply = client.get("/sign-in/oidc/back?code=x&state=y")
     else:
         reply = come_back(client)
-    assert (reply.status_code, "hedgerow_session" in client.cookies) == (502, False)
+    status, sentence = ENDS.get(lie, (502, "did not answer as it should"))
+    assert (reply.status_code, "hedgerow_session" in client.cookies) == (status, False)
+    assert (sentence in reply.text, 'href="/sign-in"' in reply.text, "admin_key" in reply.text) == (True, True, False)
     assert client.get("/dashboard/changes").status_code == 303
+
+
+def test_the_log_says_which_address_of_the_provider_failed(
+    address: str, browser: Any, provider: IdentityProvider, lines: Any
+) -> None:
+    """With its status. What anybody can write into our own address does not get into it."""
+    provider.away = True
+    client = browser(address)
+    client.get("/sign-in/oidc")
+    client.get("/sign-in/oidc/back", params={"error": "Call 555 0100"})
+    failed, forged = lines.of("sign_in_failed")
+    place = provider.url + "/.well-known/openid-configuration"
+    assert (failed["address"], failed["status"]) == (place, 502)
+    assert forged["why"] is None
+
+
+@pytest.mark.parametrize("wanted", ["https://evil.example", "//evil.example", "/\\evil.example", "/\t/evil.example"])
+def test_signing_in_leads_to_no_other_server(
+    address: str, browser: Any, provider: IdentityProvider, wanted: str
+) -> None:
+    """Whatever a link to the sign-in says: browsers read a backslash as a slash, and leave tabs and line ends out of an address."""
+    provider.claims["groups"] = ["sre"]
+    assert 'content="0; url=/dashboard"' in come_back(browser(address), wanted=wanted).text
 
 
 def test_a_provider_that_changes_its_keys_or_is_away_for_a_while(
@@ -261,6 +293,7 @@ def test_keys_are_made_rotated_and_revoked_on_their_page(
     assert "names are not given twice" in (again := post(do="new", **form))
     assert 'value="web &lt;b&gt;"' in again
     assert "name:" in post(do="new", name="two words")
+    assert "overlap_s: " in post(do="rotate", name="search", overlap_s="an hour")
     second = secret_on(post(do="rotate", name="search", overlap_s="3600"))
     for secret in (first, second):
         client_of(address, api_key=secret).chat.completions.create(**ASK)

@@ -15,6 +15,7 @@ from hedgerow.proxy.cli import app
 from hedgerow.proxy.config import Settings, load
 from hedgerow.proxy.config.documents import page
 from hedgerow.proxy.errors import ConfigError
+from hedgerow.proxy.services import services
 from tests.support.upstream import Upstream, fails, raw
 
 ROOT = Path(__file__).parent.parent.parent.parent
@@ -218,6 +219,34 @@ def test_check_finds_a_store_that_cannot_be(tmp_path: Path, url: str) -> None:
     """Without opening it."""
     done = CliRunner().invoke(app, ["config", "check", "-c", str(_written(tmp_path, {"audit": {"url": url}}))])
     assert (done.exit_code, "audit.url is" in done.stderr) == (2, True)
+
+
+NEEDING: dict[str, dict[str, Any]] = {
+    "psycopg": {"audit": {"url": "postgresql://h/x"}},
+    "authlib": {
+        "access": {"oidc": {"issuer": "https://i", "client_id": "c", "client_secret": "s", "public_url": "https://p"}}
+    },
+    "redis": {"access": {"counting": {"store": "redis", "url": "redis://h"}}},
+    "opentelemetry.exporter": {"tracing": {"endpoint": "http://h/v1/traces"}},
+}
+
+
+@pytest.mark.parametrize("library", NEEDING)
+def test_check_finds_a_library_that_is_not_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: str
+) -> None:
+    """Of sections outside the routes too: the sentence that `hedgerow serve` would end with, and how it is installed."""
+
+    def find(name: str) -> object:
+        return None if name == library else object()
+
+    path = str(_written(tmp_path, NEEDING[library]))
+    monkeypatch.setattr(services, "find_spec", find)
+    done = CliRunner().invoke(app, ["config", "check", "-c", path])
+    assert done.exit_code == 2
+    assert f"needs the library {library}, which is not installed: pip install 'hedgerow[" in done.stderr
+    monkeypatch.setattr(services, "find_spec", lambda _: object())
+    assert CliRunner().invoke(app, ["config", "check", "-c", path]).exit_code == 0
 
 
 def test_check_finds_a_spool_that_cannot_be_written(tmp_path: Path) -> None:
