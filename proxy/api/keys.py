@@ -50,7 +50,9 @@ class NewKey(Wishes):
 class Rotation(Act):
     """A new secret for a key."""
 
-    overlap_s: Annotated[float, Field(ge=0, le=90 * 86_400, description="How long the old secret works on.")] = 0.0
+    overlap_s: Annotated[float, Field(ge=0, le=keys.MAX_OVERLAP_S, description="How long the old secret works on.")] = (
+        0.0
+    )
 
 
 @listing.get("")

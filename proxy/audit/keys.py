@@ -25,6 +25,8 @@ NAME = r"^[A-Za-z0-9][A-Za-z0-9_.@+-]{0,63}$"
 PRINTABLE = r"^[^\x00-\x1f\x7f]*$"
 PREFIX = "hgk_"
 """How every secret begins, so that whoever searches for leaked secrets finds it."""
+MAX_OVERLAP_S = 90 * 86_400.0
+"""Longest that a replaced secret may work on."""
 HINT = 4
 """Characters at the end of a secret that are kept."""
 _LOCK = 4_207_303

@@ -100,7 +100,7 @@ async def sign_in(request: Request) -> Response:
         provider=oidc.name if oidc else None,
         lasts=services.settings.access.session_s,
     )
-    if request.method == "GET":
+    if request.method != "POST":
         return form(wrong="")
     fields = await fields_of(request) or {}
     try:

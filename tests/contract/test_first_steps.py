@@ -85,6 +85,21 @@ def test_who_is_asked_may_try_it_at_once(upstream: Upstream) -> None:
     assert "'Canberra'" in done.output
 
 
+@pytest.mark.parametrize(
+    ("words", "typed", "instead"),
+    [
+        ((), "", "give --base-url"),
+        (("--base-url", "http://127.0.0.1:9/v1"), "", "and --key-variable"),
+        ((), "http://127.0.0.1:9/v1\n\n", "`hedgerow doctor` tries it"),
+    ],
+)
+def test_nobody_at_the_terminal(words: tuple[str, ...], typed: str, instead: str) -> None:
+    """In a script or a job nobody answers: one sentence says what to give instead; it was "Aborted."."""
+    done = run("init", *words, input=typed)
+    assert (done.exit_code, "Aborted" in done.stderr) == (2, False)
+    assert instead in done.stderr.splitlines()[-1]
+
+
 def test_the_doctor_names_the_map(upstream: Upstream) -> None:
     """None on the first day."""
     upstream.default = says("Canberra")

@@ -176,6 +176,7 @@ def test_a_keys_life_by_the_command_line(serve: Any, upstream: Upstream, store_u
     run("change", "search", "--requests-per-minute", "0", "--expires", "never")
     until(lambda: [row for row in rows(store_url) if row.key == "search"], lambda listed: len(listed) >= 3)
     line = run("list").stdout
+    assert "the old secret works until" in line
     assert "search  active  team web  routes test" in line
     assert f"…{second[-4:]}" in line
     assert (listed := json.loads(run("list", "--json").stdout)[0])["figures"]["requests"] >= 3
@@ -183,6 +184,7 @@ def test_a_keys_life_by_the_command_line(serve: Any, upstream: Upstream, store_u
     assert "cannot be a key's name" in run("new", "two words", fails=True).output
     assert "no route is called 'nosuch'" in run("new", "x", "--route", "nosuch", fails=True).output
     assert "is, or was, a key" in run("new", "search", fails=True).output
+    assert "90 days at most" in run("rotate", "search", "--overlap", "91d", fails=True).output
     run("revoke", "search")
     status_soon(lambda: ask(second), 401)
     assert "is revoked" in run("rotate", "search", fails=True).output

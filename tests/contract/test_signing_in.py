@@ -246,6 +246,7 @@ def test_a_persons_key_signs_in_and_its_end_ends_the_session(
     client_key = new_key(store_url, "search")
     address = serve(settings=at(store_url, tmp_path))
     assert httpx.get(address + "/dashboard").status_code == 303
+    assert httpx.head(address + "/sign-in").status_code == 200
     for wrong in ("guess", client_key):
         assert "not the admin key" in browser(address).post("/sign-in", data={"key": wrong}).text
     viewer, operator = browser(address, secrets["viewer"]), browser(address, secrets["operator"])

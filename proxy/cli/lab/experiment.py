@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from hedgerow.calibration.errors import CalibrationError
-from hedgerow.proxy.cli.shared.messages import one_sentence
+from hedgerow.proxy.cli.shared.messages import agree, one_sentence
 from hedgerow.proxy.cli.shared.options import On, Yes
 from hedgerow.proxy.cli.shared.settings import configuration
 from hedgerow.proxy.config import Settings
@@ -82,7 +82,7 @@ def _confirm(cases: list[Case], prices: Prices, yes: bool) -> None:
                 line = f"{asked}{spent.answers} answers to {what}, {tokens}: {spent.in_dollars(prices)}"
                 typer.echo(f"{name}: {line}", err=True)
     if any(spent.calls for todo in left.values() for spent in todo.costs.values()) and not yes:
-        typer.confirm("Go on?", abort=True, err=True)
+        agree("Go on?")
 
 
 async def _run_all(settings: Settings, cases: list[Case]) -> list[Run]:

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import typer
 
 from hedgerow.proxy.cli.shared.files import readable
-from hedgerow.proxy.cli.shared.messages import counted, one_sentence, stop
+from hedgerow.proxy.cli.shared.messages import agree, counted, one_sentence, stop
 from hedgerow.proxy.cli.shared.options import CONFIG, ConfigPath, On, Yes
 from hedgerow.proxy.cli.shared.progress import advancing
 from hedgerow.proxy.cli.shared.settings import configuration
@@ -44,7 +44,7 @@ def grade(
     with one_sentence(), Ledger(out, how, "graded") as ledger, place(on) as where:
         todo = [(key, row) for key, row in rows if key not in ledger.done]
         if by == "judge" and todo and not yes:
-            typer.confirm(f"{counted(len(todo), 'answer')} to grade, one call each. Go on?", abort=True, err=True)
+            agree(f"{counted(len(todo), 'answer')} to grade, one call each. Go on?")
         grading = _grading(by, upstream, model, concurrency, config)
         outcome = asyncio.run(_grade_all(todo, ledger, grading, where, reasons))
     for reason, count in reasons.most_common():

@@ -17,7 +17,7 @@ from hedgerow.lexicon import Hedge, Lexicon, LexiconError, load
 from hedgerow.lexicon.hedges.build import Plan, Record, Scored, Written, construct, entries, remaining
 from hedgerow.lexicon.hedges.writing import to_json
 from hedgerow.proxy.cli.shared.files import write_file
-from hedgerow.proxy.cli.shared.messages import stop
+from hedgerow.proxy.cli.shared.messages import agree, stop
 from hedgerow.proxy.cli.shared.options import CONFIG, ConfigPath
 from hedgerow.proxy.cli.shared.settings import configuration
 from hedgerow.proxy.config import Settings
@@ -55,8 +55,8 @@ def build(
         f"{cost.writes} sentences to write and {cost.scores} scores to ask, some {cost.tokens:,} tokens; {len(records)} on record",
         err=True,
     )
-    if (cost.writes or cost.scores) and not yes and not typer.confirm("Ask?", err=True):
-        raise typer.Exit(1)
+    if (cost.writes or cost.scores) and not yes:
+        agree("Ask?")
     try:
         asyncio.run(_construct(settings, names[0], model, plan, records, log))
     except HedgerowError as error:

@@ -11,7 +11,7 @@ import typer
 
 from hedgerow.proxy.cli.serving.doctor import doctor
 from hedgerow.proxy.cli.shared.files import write_file
-from hedgerow.proxy.cli.shared.messages import stop
+from hedgerow.proxy.cli.shared.messages import asking, stop
 from hedgerow.proxy.cli.shared.options import CONFIG
 from hedgerow.proxy.config import load
 from hedgerow.proxy.errors import ConfigError
@@ -63,24 +63,30 @@ def init(
     if config.exists():
         stop(f"{config} exists already, and is not overwritten; name another file with --config")
     asks = base_url is None
-    if base_url is None:
-        base_url = typer.prompt(
-            'Address of your model\'s server ("embedded" for a small model here)', "https://api.openai.com/v1"
-        )
-    if base_url == "embedded":
-        upstream = _EMBEDDED
-    else:
-        if key_variable is None:
-            question = "Environment variable that holds its key (empty: each client sends its own)"
-            key_variable = typer.prompt(question, default="", show_default=False)
-        upstream = _SERVER.format(url=base_url, key=_key(key_variable))
+    with asking('give --base-url, and --key-variable ("": each client sends its own key)'):
+        base_url, key_variable = _answers(base_url, key_variable)
+    upstream = _EMBEDDED if base_url == "embedded" else _SERVER.format(url=base_url, key=_key(key_variable))
     port = 4001 if _OWN_PORT.search(base_url) else 4000  # what answers at 4000 is the model's server
     _write(config, _FILE.format(upstream=upstream, mode=mode, port=port))
     typer.echo(f"{config} is written. Next: hedgerow doctor, then hedgerow serve")
     if key_variable and key_variable not in os.environ:
         typer.echo(f"the environment variable {key_variable} is not set; set it before you serve", err=True)
-    elif asks and typer.confirm("Try it now, with one question to the model?", default=True):
-        doctor(config)
+    elif asks:
+        with asking("the file is written, and `hedgerow doctor` tries it"):
+            tries = typer.confirm("Try it now, with one question to the model?", default=True)
+        if tries:
+            doctor(config)
+
+
+def _answers(base_url: str | None, key_variable: str | None) -> tuple[str, str]:
+    """Address and variable of the key, asked for where they are not given."""
+    if base_url is None:
+        question = 'Address of your model\'s server ("embedded" for a small model here)'
+        base_url = typer.prompt(question, "https://api.openai.com/v1")
+    if key_variable is None and base_url != "embedded":
+        question = "Environment variable that holds its key (empty: each client sends its own)"
+        key_variable = typer.prompt(question, default="", show_default=False)
+    return base_url, key_variable or ""
 
 
 def _key(variable: str) -> str:

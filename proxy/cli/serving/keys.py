@@ -13,7 +13,7 @@ import typer
 
 from hedgerow.proxy.audit import keys
 from hedgerow.proxy.audit.key_figures import figures_of_keys
-from hedgerow.proxy.cli.shared.messages import stop
+from hedgerow.proxy.cli.shared.messages import counted, stop
 from hedgerow.proxy.cli.shared.options import CONFIG, Actor, ConfigPath, JsonForTable, Note
 from hedgerow.proxy.cli.shared.settings import named_route
 from hedgerow.proxy.cli.shared.store import open_audit, whoami
@@ -76,7 +76,7 @@ def list_keys(
         return
     for key in known:
         used = figures.get(key.name)
-        use = f"{used.requests} requests, {used.tokens} tokens" if used else "not used"
+        use = f"{counted(used.requests, 'request')}, {counted(used.tokens, 'token')}" if used else "not used"
         typer.echo("  ".join(part for part in (key.name, state_of(key), *_parts(key), f"since {since}: {use}") if part))
     if not known:
         typer.echo("there are no named keys")
@@ -117,6 +117,8 @@ def rotate(
     """Give a key a new secret, which goes to standard output, alone and only now."""
     if (overlap_s := seconds_of(overlap)) is None:
         stop(f"Invalid --overlap value {overlap!r}. Use a span such as 24h or 7d.")
+    if overlap_s > keys.MAX_OVERLAP_S:
+        stop(f"--overlap {overlap} is too long: the old secret may work on for 90 days at most")
     with open_audit(config) as (_, engine):
         made = keys.rotate(engine, name, overlap_s=overlap_s, actor=actor or whoami(), note=note)
     if made is None:
@@ -176,8 +178,15 @@ def _parts(key: Key) -> list[str]:
     parts += [f"routes {', '.join(key.routes)}"] if key.routes else []
     parts += [f"{limit} {what}" for what, limit in limits.items() if limit is not None]
     if key.expires_at is not None:
-        parts.append(f"until {datetime.fromtimestamp(key.expires_at, UTC):%Y-%m-%d %H:%M} UTC")
-    return [*parts, f"…{key.hint}"]
+        parts.append(f"until {_minute(key.expires_at)}")
+    parts.append(f"…{key.hint}")
+    if state_of(key) == "active" and key.previous_until is not None and key.previous_until > time.time():
+        parts.append(f"the old secret works until {_minute(key.previous_until)}")
+    return parts
+
+
+def _minute(at: float) -> str:
+    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def _json(figures: Any) -> Any:

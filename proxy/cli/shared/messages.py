@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NoReturn
@@ -53,5 +54,25 @@ def counted(number: int, noun: str) -> str:
 def confirm(cost: str, yes: bool) -> None:
     """Say what something costs, and end the command unless the user agrees."""
     typer.echo(cost, err=True)
-    if not yes and not typer.confirm("Go on?", err=True):
+    if not yes:
+        agree("Go on?")
+
+
+def agree(question: str) -> None:
+    """Ask whoever sits at the terminal, and end the command unless they agree."""
+    with asking("--yes agrees beforehand"):
+        agreed = typer.confirm(question, err=True)
+    if not agreed:
         raise typer.Exit(1)
+
+
+@contextmanager
+def asking(instead: str) -> Iterator[None]:
+    """Questions. Where standard input ends before they are answered, as in a job that nobody watches, one sentence says what to give instead."""
+    try:
+        yield
+    except typer.Abort:
+        if sys.stdin.isatty():  # Ctrl-C
+            raise
+        typer.echo(err=True)  # the line of the question
+        stop(f"standard input ended before the question was answered; {instead}")
