@@ -1,1 +1,1 @@
-"""What was said, how sure, and was it right."""
+"""The audit: answers, their confidence, and whether they were right."""

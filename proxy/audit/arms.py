@@ -1,4 +1,4 @@
-"""What both arms of a split route saw: requests, tokens, feedback, and what readers believed where a verdict is known."""
+"""Data on both arms of a split route: requests, tokens, feedback, and perceived confidence of answers with a verdict."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from hedgerow.proxy.audit.verdicts import PICKED
 
 Floats = NDArray[np.float64]
 MOST_TOKENS, MOST_DOLLARS = 20_000, 0.2
-"""Of one answer in a comparison: more count as so many, for an interval needs a bound that is known beforehand."""
+"""Limits at which one answer's tokens and cost are cut in a comparison: an interval needs a bound known in advance."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArmRows:
-    """One arm of a route since its first lot.
+    """One arm of a route since the split began.
 
     Attributes:
-        requests: answered ones; errors and those whose client left do not count.
-        rated: how many of them a client gave a verdict on.
-        tokens, token_counts: distinct sizes in tokens, up to `MOST_TOKENS`, and how many requests had them.
-        cost, cost_counts: the same of what an answer cost in US dollars, up to `MOST_DOLLARS`, where that is known.
-        alpha, beta: perceived confidence of the words that the reader saw, of each labelled answer where it is known.
+        requests: number of answered requests; errors and requests whose client left do not count.
+        rated: number of them with a client's verdict.
+        tokens, token_counts: distinct sizes in tokens, up to `MOST_TOKENS`, and the number of requests with each.
+        cost, cost_counts: the same for an answer's known cost in US dollars, up to `MOST_DOLLARS`.
+        alpha, beta: perceived confidence of the served words, for each labelled answer with a known one.
         correct: 0..1.
     """
 
@@ -44,11 +44,11 @@ class ArmRows:
 
 
 def arm_rows(connection: Connection, route: str) -> Mapping[str, ArmRows]:
-    """By arm; empty where the route was never split."""
+    """The rows by arm; empty if the route was never split."""
     counted: dict[str, list[tuple[int, float, float]]] = {}
     a = answers.c
     whole = a.tokens_answer + a.tokens_samples + a.tokens_rewrite + a.tokens_escalation
-    shown = sa.case((a.arm == "on", whole), else_=a.tokens_answer)  # of the other arm's work the client sees nothing
+    shown = sa.case((a.arm == "on", whole), else_=a.tokens_answer)  # clients see nothing of the work in the other arm
     rated = sa.exists().where(verdicts.c.answer_id == a.id, verdicts.c.current, verdicts.c.kind == "client")
     chosen = (a.arm.is_not(None), a.status.not_in(("failed", "cancelled")), *of_route(route))
     statement = (
@@ -67,7 +67,7 @@ def arm_rows(connection: Connection, route: str) -> Mapping[str, ArmRows]:
 
 
 def _costs(connection: Connection, route: str, arm: str) -> tuple[Floats, Floats]:
-    """What answers cost, to a millionth of a dollar, and how many cost that."""
+    """Costs of answers, rounded to a millionth of a dollar, and the number of answers with each."""
     a = answers.c
     whole = a.cost_answer + a.cost_calibration if arm == "on" else a.cost_answer
     millionths = sa.cast(sa.func.floor(whole * 1e6 + 0.5), sa.Integer).label("millionths")
@@ -78,11 +78,11 @@ def _costs(connection: Connection, route: str, arm: str) -> tuple[Floats, Floats
 
 
 def _labelled(connection: Connection, route: str, arm: str) -> tuple[Floats, Floats, Floats]:
-    """What readers of an arm believed and what was so, without the answers that the review queue picked for their confidence.
+    """Perceived confidences and labels of an arm, without answers that the review queue selected by confidence.
 
-    In the other arm these are all answers with a verdict, read in the words of the draft: those served in shadow are another draw of
-    the same voice. To leave out those whose draw meant something else would leave out the unsure ones. In the arm `on` a refusal and a
-    stronger model's answer have no words of ours.
+    In the other arm these are all answers with a verdict, with the confidence of the draft's words: an answer served in shadow is another
+    sample of the same model, and leaving out those with another meaning would leave out unsure ones. In the arm `on`, refusals and a stronger
+    model's answers are left out.
     """
     a, v = answers.c, verdicts.c
     alpha: sa.ColumnElement[float] = a.own_alpha

@@ -1,8 +1,8 @@
-"""What was spent today, counted in the audit's database for all processes that share it.
+"""Spending of a day, counted in the audit's database for all processes that share it.
 
-Each process has a row of its own with all that its requests have spent, and each request under way has one with what is held for it. Both can be
-written twice with the same effect: a process whose write may have failed, or not, writes it again. What nobody gives back is free after `LEASE_S`:
-the request's process died, or never learnt that something was held.
+Each process has a row with the total of its requests, and each request in flight has a row with its reservation. Both can be written twice with
+the same effect, so that a write with an unknown result is repeated. A reservation that is never released expires after `LEASE_S`: its process
+died, or did not learn about it.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from hedgerow.proxy.audit.engine import transaction
 from hedgerow.proxy.audit.tables import spending
 
 LEASE_S = 900.0
-"""Seconds after which nothing is held for a request any more."""
+"""Seconds after which a reservation expires."""
 FORGETTING = 0.9
-"""How fast the memory of a dear request fades, with each that comes after it."""
+"""Factor by which the largest known cost falls with each cheaper request."""
 KEPT_DAYS = 40
 _LOCK = 4_207_302
-"""PostgreSQL: the advisory lock that makes those who count take turns. (SQLite has one writer anyway.)"""
+"""PostgreSQL: the advisory lock for writers of counters. (SQLite has one writer anyway.)"""
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What a request wants of one count.
+    """What a request needs of one counter.
 
     Attributes:
-        name: what is counted.
-        guess: what it is taken to spend where nothing is known of the requests before it.
-        least: what it will spend at least.
-        limit: what may be spent; None where only a soft budget counts.
+        name: name of the counter.
+        guess: estimated cost without data on earlier requests.
+        least: lower bound of its cost.
+        limit: maximum of the counter; None if it has a soft budget only.
     """
 
     name: str
@@ -45,11 +45,11 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What came of it.
+    """The result of `take`.
 
     Attributes:
-        used: by ask, what was spent or held before.
-        refused: the index of an ask that does not fit; None where all do, and are held.
+        used: for each counter, the amount spent or reserved before.
+        refused: index of a counter without room; None if all have room and the amounts are reserved.
     """
 
     used: Sequence[float]
@@ -58,13 +58,13 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What a request has spent in the end, in the place of what was held for it.
+    """The actual cost of a request, which replaces its reservation.
 
     Attributes:
-        ticket: the request's, whose hold ends; "" where nothing is known to be held.
+        ticket: the request whose reservation ends; "" without one.
         spent: by this request.
-        total: by all requests of its process on that day, this one included: what the process has counted, however often it is written.
-        passed: it was passed on plain; what it took says nothing of the next calibrated request.
+        total: spent by all requests of its process on that day, including this one; writing it twice changes nothing.
+        passed: whether it was passed through; then its cost does not predict that of calibrated requests.
     """
 
     name: str
@@ -77,12 +77,12 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """One count as it stands.
+    """The state of one counter.
 
     Attributes:
-        used: what was spent.
-        held: what is held for requests under way.
-        largest: what the dearest of the last calibrated requests took, fading; 0 where none is known.
+        used: the amount spent.
+        held: the amount reserved for requests in flight.
+        largest: cost of the most expensive recent calibrated request, decreasing over time; 0 if unknown.
     """
 
     used: float = 0.0
@@ -91,24 +91,24 @@ class Standing:
 
 
 def today(now: float) -> str:
-    """The day of a moment, in UTC."""
+    """The day of a time, in UTC."""
     return datetime.fromtimestamp(now, UTC).date().isoformat()
 
 
 def fits(ask: Ask, count: Standing) -> bool:
-    """Whether a request may go ahead: there is room for it, or it is the first, so that nothing is known of what requests take."""
+    """Whether there is room for a request, or it is the first one, so that the cost of requests is unknown."""
     if ask.limit is None or count.used + count.held + amount_of(ask, count) <= ask.limit:
         return True
     return count.largest == 0 and count.held <= 0 and count.used + ask.least <= ask.limit
 
 
 def amount_of(ask: Ask, count: Standing) -> float:
-    """What is held for a request: as much as the dearest of the last ones took."""
+    """The reservation of a request: the cost of the most expensive recent one."""
     return max(ask.least, count.largest or ask.guess)
 
 
 def take(engine: sa.Engine, ticket: str, asks: Sequence[Ask], day: str) -> Taken:
-    """Hold what a request is taken to need, of all counts or of none: as much as the dearest of the last ones, which fades.
+    """Reserve the estimated cost of a request in all counters, or in none.
 
     Raises:
         StoreError: the store cannot be written.
@@ -127,7 +127,7 @@ def take(engine: sa.Engine, ticket: str, asks: Sequence[Ask], day: str) -> Taken
 
 
 def settle(engine: sa.Engine, holder: str, spent: Sequence[Spent]) -> None:
-    """Count what requests of one process have spent, in the place of what was held for them. Doing it again changes nothing more.
+    """Replace reservations by the actual costs, for requests of one process. Repeating the call changes nothing.
 
     Raises:
         StoreError: the store cannot be written.
@@ -141,7 +141,7 @@ def settle(engine: sa.Engine, holder: str, spent: Sequence[Spent]) -> None:
 
 
 def standing(engine: sa.Engine, names: Sequence[str], day: str) -> list[Standing]:
-    """How counts stand, in the order of their names.
+    """The state of counters, in the order of their names.
 
     Raises:
         StoreError: the store cannot be read.

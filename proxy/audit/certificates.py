@@ -1,4 +1,4 @@
-"""Certificates of promises in the audit store: added, never changed, in one chain of seals under the audit's hash key."""
+"""Certificates of promises in the audit store: append-only, in one chain of seals under the audit's hash key."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hedgerow.proxy.audit.tables import certificates
 from hedgerow.proxy.errors import StoreError
 
 _LOCK = 4_207_302
-"""PostgreSQL: the advisory lock that makes those who add a certificate take turns. (SQLite has one writer anyway.)"""
+"""PostgreSQL: the advisory lock for adding certificates. (SQLite has one writer anyway.)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Damaged:
     """A stored certificate that cannot be read.
 
     Attributes:
-        route: the one that it is for; "" for any.
+        route: its route; "" for any.
     """
 
     id: str
@@ -31,10 +31,10 @@ class Damaged:
 
 
 class StoredCertificates:
-    """The certificates of a store. All methods raise `StoreError` where it cannot be read or written.
+    """The certificates of a store. All methods raise `StoreError` if it cannot be read or written.
 
     Args:
-        key: the audit's hash key (`hash_key`); empty where none is configured.
+        key: the audit's hash key (`hash_key`); empty if none is configured.
     """
 
     def __init__(self, engine: sa.Engine, key: bytes) -> None:
@@ -42,10 +42,10 @@ class StoredCertificates:
         self._key = key
 
     def add(self, certificate: Certificate, *, actor: str) -> Certificate:
-        """Keep a certificate at the end of the chain, and note who did it; as it is kept, sealed.
+        """Append a certificate to the chain and record who did it. Returns it with its seal.
 
         Raises:
-            StoreError: also where its id is taken.
+            StoreError: also if its id is taken.
         """
         c = certificates.c
         with transaction(self._engine, "write") as connection:
@@ -70,7 +70,7 @@ class StoredCertificates:
         return sealed
 
     def get(self, name: str) -> Certificate | None:
-        """A certificate by its id; None where there is none. Its seal is not checked.
+        """A certificate by its id; None if there is none. Its seal is not checked.
 
         Raises:
             CertificateError: what is stored is not a certificate.
@@ -81,7 +81,7 @@ class StoredCertificates:
         return None if content is None else Certificate.from_json(content)
 
     def read_all(self, route: str | None = None) -> tuple[Sequence[Certificate], Sequence[Damaged]]:
-        """Certificates, newest first, and what is stored but cannot be read; with a route those that are for it or for any."""
+        """Certificates, newest first, and damaged ones; with `route`, those for it or for any route."""
         c = certificates.c
         wanted = sa.select(c.id, c.route, c.content).order_by(c.seq.desc())
         if route is not None:
@@ -98,10 +98,10 @@ class StoredCertificates:
         return readable, damaged
 
     def verify(self) -> list[str]:
-        """What is wrong with the chain, one clause a fault, oldest first; empty where nothing is.
+        """Faults of the chain, one clause each, oldest first; empty if there are none.
 
-        The seal of each certificate covers that of the one before, so that an altered, missing or moved one is found. Not found is that the
-        newest were removed.
+        The seal of each certificate covers that of the previous one, so that an altered, missing or moved one is found; removal of the newest is
+        not.
         """
         with transaction(self._engine) as connection:
             c = certificates.c
@@ -128,7 +128,7 @@ class StoredCertificates:
 
 
 def _seal_of(content: str) -> str:
-    """The seal of a stored certificate; "" where it is damaged, which `verify` finds."""
+    """The seal of a stored certificate; "" if it is damaged, which `verify` finds."""
     try:
         return Certificate.from_json(content).seal
     except CertificateError:

@@ -1,9 +1,9 @@
-"""Rows chained by hash, so that an altered, missing or moved one is found. Pure functions of rows.
+"""Hash chains of rows, by which altered, missing or moved rows are found. Pure functions.
 
-Each writer (one process) keeps one chain a route. A row's hash covers every column and the hash of the row before it; what retention and
-erasure may drop (texts, the user's hash) it covers by a salted digest, whose salt goes with them. Both ends of a chain stand in `chains`
-under a seal, so that rows cut off at an end are missed too. With a key all of these are HMACs: whoever can write to the database, but does
-not have the key, can then neither alter a row nor shorten a chain unseen.
+Each writer (one process) keeps one chain a route. A row's hash covers every column and the hash of the previous row. Data that retention and
+erasure may delete (texts, the user's hash) are covered by a salted digest, and the salt is deleted with them. Both ends of a chain are stored in
+`chains` under a seal, so that rows removed at an end are noticed. With a key all hashes are HMACs: somebody who can write to the database but
+does not have the key can neither alter a row nor shorten a chain unnoticed.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import orjson
 from hedgerow.proxy.audit.entry import Row
 
 GENESIS = "0" * 64
-"""Stands for the row before the first."""
+"""The `previous` hash of the first row."""
 OUTSIDE = frozenset({"hash", "user_hash", "salt", "erased_at"})
-"""Columns that a row's own hash does not cover: erasure changes them, and `digest` covers the private ones."""
+"""Columns that a row's own hash does not cover: erasure changes them; `digest` covers the private ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Head:
 
 
 def link(row: Row, key: bytes) -> str:
-    """The hash of a row that knows its place: `writer`, `seq` and `previous` are columns like any other.
+    """The hash of a row with its place in the chain: `writer`, `seq` and `previous` are columns like any other.
 
     Null columns are left out, so that a column added later changes no hash.
     """
@@ -41,20 +41,20 @@ def link(row: Row, key: bytes) -> str:
 
 
 def placed(row: Row, writer: str, head: Head, key: bytes) -> tuple[Row, Head]:
-    """A row at the end of a chain, and the chain's new end."""
+    """The row with its place at the end of a chain, and the chain's new end."""
     chained = row | {"writer": writer, "seq": head.seq + 1, "previous": head.hash}
     chained["hash"] = link(chained, key)
     return chained, Head(head.seq + 1, chained["hash"])
 
 
 def digest(salt: str, user_hash: str | None, texts: Row | None) -> str:
-    """The digest of a row's private part. Without the salt nobody can try texts against it."""
+    """The digest of a row's private part. Without the salt nobody can test guessed texts against it."""
     private = {name: value for name, value in (texts or {}).items() if value is not None}
     return _hash(salt.encode() + orjson.dumps([user_hash, private], option=orjson.OPT_SORT_KEYS), b"")
 
 
 def seal(writer: str, route: str, which: Literal["start", "last"], head: Head, key: bytes) -> str:
-    """The seal of one end of a chain, as it stands in `chains`."""
+    """The seal of one end of a chain, as stored in `chains`."""
     return _hash(orjson.dumps([which, writer, route, head.seq, head.hash]), key)
 
 

@@ -1,4 +1,4 @@
-"""How many requests ended how, with what confidence and with which markers, by time and route: from the sums of whole hours, and from rows where there are none.
+"""Counts of requests by outcome, confidence, marker, time and route: from hourly sums, and from rows where there are none.
 
 Plain functions of a connection that reads one snapshot (`AuditStore.read`).
 """
@@ -34,12 +34,12 @@ _ALIKE = ("route", "mode", "status", "reason")
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Requests of one route in one stretch of time that ended alike, with the tokens and the dollars that they cost.
+    """Requests of one route in one time interval with the same outcome, with their tokens and costs.
 
     Attributes:
-        tokens: spent on what `PURPOSES` names.
-        costs: of answers, and of their calibration; over those requests of which both are known.
-        unpriced: answers with a confidence of which not both are known.
+        tokens: tokens by purpose (`PURPOSES`).
+        costs: of answers, and of their calibration, over the requests with both known.
+        unpriced: number of answers with a confidence for which one of the costs is unknown.
     """
 
     bucket: int
@@ -55,7 +55,7 @@ class Tally:
 
 
 def tallies(connection: Connection, period: Period, bucket_s: float, route: str | None = None) -> list[Tally]:
-    """Everything that is counted; several tallies may be of requests that are alike in all that they are counted by.
+    """All tallies of a period; several may have the same keys.
 
     Buckets are those of `_bucket`.
     """
@@ -73,16 +73,16 @@ def tallies(connection: Connection, period: Period, bucket_s: float, route: str 
 
 
 def _parts(connection: Connection, period: Period, bucket_s: float) -> Parts:
-    """The parts of a period; rows alone where buckets are shorter than an hour."""
+    """The parts of a period; only rows if buckets are shorter than an hour."""
     if bucket_s < HOUR_S:
         return Parts(0, -1, (Stretch.of(period.since, period.until),))
     return parts_of(connection, period.since, period.until)
 
 
 def _bucket(moment: sa.ColumnElement[Any], period: Period, bucket_s: float) -> sa.ColumnElement[int]:
-    """The number of a moment's bucket, from the period's beginning (from 1970 where it has none).
+    """The number of a time's bucket, from the beginning of the period (1970 without one).
 
-    An hour that is summed up counts whole, where its middle lies: at most half an hour of requests then stands in the neighbouring bucket.
+    A summed hour is counted in the bucket of its middle, so at most half an hour of requests is in the neighbouring bucket.
     """
     start = period.since or 0.0
     return sa.cast(sa.func.floor((moment - start) / bucket_s), sa.Integer).label("bucket")
@@ -96,7 +96,7 @@ def _read(connection: Connection, statement: sa.Select[Any]) -> Iterator[Tally]:
 
 
 def histogram(connection: Connection, period: Period, route: str | None = None) -> tuple[list[int], list[int]]:
-    """How many answers have which mean confidence, raw and calibrated, in `CELLS` equal cells of [0, 1]."""
+    """Histograms of the mean confidence, raw and calibrated, in `CELLS` equal cells of [0, 1]."""
     a = answers.c
     parts = parts_of(connection, period.since, period.until)
     raw, calibrated = Counter[int](), Counter[int]()
@@ -116,7 +116,7 @@ def histogram(connection: Connection, period: Period, route: str | None = None) 
 
 
 def abstained(connection: Connection, period: Period, route: str | None = None) -> int:
-    """How many answers were refused for want of confidence."""
+    """Number of answers that were refused because of low confidence."""
     parts = parts_of(connection, period.since, period.until)
     refused = sa.select(sa.func.count()).where(answers.c.status == "abstained", *of_route(route))
     number = sum(
@@ -129,7 +129,7 @@ def abstained(connection: Connection, period: Period, route: str | None = None) 
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """Raw confidences of any number of answers: how many, their sum, and that of their squares."""
+    """Number of answers, sum of their raw confidences, and sum of squares."""
 
     answers: int = 0
     total: float = 0.0
@@ -142,10 +142,10 @@ class Sums:
 def marker_sums(
     connection: Connection, period: Period, bucket_s: float, route: str | None = None
 ) -> dict[tuple[str, int, str, str], Sums]:
-    """By kind of marker, bucket (`_bucket`), route and marker (`<several>`: more than one).
+    """Sums by kind of marker, bucket (`_bucket`), route and marker (`<several>`: more than one).
 
-    `MARKER` is the draft's own; `SERVED_MARKER` that of the answer as it was served, where a hedge of ours has its id. Answers
-    whose marker was not read (rows from before schema 0011, other languages) are left out.
+    `MARKER` is the draft's own marker; `SERVED_MARKER` that of the served answer, a packaged hedge by its id. Answers without a known marker (rows
+    from before schema 0011, other languages) are left out.
     """
     a, names = answers.c, (answers.c.own_marker.label("own"), served_marker().label("served"))
     mean = a.raw_alpha / (a.raw_alpha + a.raw_beta)
@@ -171,7 +171,7 @@ def marker_sums(
 
 
 def _sums(number: Any, total: Any, squares: Any) -> Sums:
-    """As a database gives them; PostgreSQL's sums of integers are decimals."""
+    """Convert sums from the database; PostgreSQL's sums of integers are decimals."""
     return Sums(int(number), float(total), float(squares))
 
 

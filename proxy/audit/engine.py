@@ -1,4 +1,4 @@
-"""Opening the audit's database: SQLite beside the process by default, PostgreSQL where several processes write."""
+"""Open the audit's database: SQLite by default, PostgreSQL for several machines."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _POSTGRES = {
 
 
 def sqlite_file(settings: Audit) -> Path | None:
-    """The file of an SQLite audit; None for another database, for one in memory, or for an invalid address.
+    """The file of an SQLite audit; None for another database, one in memory, or an invalid address.
 
     Raises:
         ConfigError: the address holds a variable of the environment that is not set.
@@ -49,12 +49,12 @@ def shown_address(settings: Audit) -> str:
     """The store's address without its password."""
     try:
         return sa.make_url(settings.url).render_as_string(hide_password=True)
-    except sa.exc.ArgumentError:  # shown as it is it could hold a password
+    except sa.exc.ArgumentError:  # unchanged it could show a password
         return "not an address such as sqlite:///var/audit.db or postgresql://user:password@host/database"
 
 
 def unusable_address(settings: Audit) -> str | None:
-    """What is wrong with the store's address, as far as that can be said without opening it."""
+    """The error in the store's address, as far as it can be found without opening it; None if there is none."""
     if VARIABLE.search(settings.url):
         return None
     try:
@@ -73,7 +73,7 @@ def unusable_address(settings: Audit) -> str | None:
 
 
 def open_engine(settings: Audit) -> sa.Engine:
-    """Connect, create the store where there is none, and bring the schema up to date.
+    """Connect, create the store if necessary, and migrate the schema.
 
     Raises:
         StoreError: the address is wrong, its driver is missing, or the database cannot be opened.
@@ -85,7 +85,7 @@ def open_engine(settings: Audit) -> sa.Engine:
     except (sa.exc.SQLAlchemyError, ImportError, OSError) as error:
         raise StoreError(f"the audit store cannot be opened: {error}") from error
     migrate(engine)
-    engine.dispose()  # the connection that migrated was more patient than the others may be
+    engine.dispose()  # the connection for the migration has a longer timeout than others may have
     return engine
 
 
@@ -104,15 +104,15 @@ def open_existing(settings: Audit) -> sa.Engine:
 
 
 _PLANNED = "SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL jit = off; SET LOCAL work_mem = '32MB'"
-"""A plan for any period suits none, compiling a query takes longer than what it saves here, and an hour of requests is to be sorted in memory."""
+"""Planner settings: a plan for any period suits none, compiling a query takes longer than it saves, and an hour of requests must be sorted in memory."""
 
 
 @contextmanager
 def transaction(engine: sa.Engine, kind: Literal["read", "write", "snapshot"] = "read") -> Iterator[sa.Connection]:
-    """One transaction on a connection of its own; the only place where a database error becomes a `StoreError`.
+    """One transaction on its own connection; the only place where a database error becomes a `StoreError`.
 
     Args:
-        kind: "write" takes its place among SQLite's writers at the start, so that what is read first still holds when it writes;
+        kind: "write" takes SQLite's write lock at the start, so that data read first are still valid when it writes;
             "snapshot" reads all tables as they stood at one moment.
 
     Raises:
@@ -122,7 +122,9 @@ def transaction(engine: sa.Engine, kind: Literal["read", "write", "snapshot"] = 
         engine = engine.execution_options(isolation_level="REPEATABLE READ")
     try:
         with engine.begin() as connection:
-            if kind != "read" and engine.dialect.name == "sqlite":  # the driver itself begins only before a write
+            if (
+                kind != "read" and engine.dialect.name == "sqlite"
+            ):  # the driver itself would begin only before the first write
                 connection.exec_driver_sql("BEGIN IMMEDIATE" if kind == "write" else "BEGIN")
             if kind == "snapshot" and engine.dialect.name == "postgresql":
                 connection.exec_driver_sql(_PLANNED)
@@ -133,7 +135,7 @@ def transaction(engine: sa.Engine, kind: Literal["read", "write", "snapshot"] = 
 
 
 def _postgres(url: sa.URL) -> sa.Engine:
-    """Idle connections are tried before they are used: a server that was restarted costs no request."""
+    """Open PostgreSQL. Idle connections are tested before use, so that a restarted server fails no request."""
     arguments = {name: value for name, value in _POSTGRES.items() if name not in url.query}
     url = url.set(drivername="postgresql+psycopg")
     return sa.create_engine(url, pool_pre_ping=True, connect_args=arguments, hide_parameters=True)
@@ -142,29 +144,29 @@ def _postgres(url: sa.URL) -> sa.Engine:
 def _sqlite(url: sa.URL, synchronous: str) -> sa.Engine:
     if url.get_backend_name() == "sqlite" and url.database:
         Path(url.database).parent.mkdir(parents=True, exist_ok=True)
-    engine = sa.create_engine(url, hide_parameters=True)  # errors are logged, and parameters are what people said
+    engine = sa.create_engine(url, hide_parameters=True)  # errors are logged, and parameters hold user texts
     if engine.dialect.name == "sqlite":
         sa.event.listen(engine, "connect", lambda raw, _: _set_up_sqlite(raw, synchronous))
     return engine
 
 
 def _set_up_sqlite(raw: Any, synchronous: str) -> None:
-    """Readers never wait for the writer; writers wait for each other instead of failing."""
+    """Configure SQLite: readers never wait for the writer, and writers wait for each other instead of failing."""
     cursor = raw.cursor()
     cursor.execute(f"PRAGMA busy_timeout = {DEAD_AFTER_S * 1000}")
     _turn_on_write_ahead_log(cursor)
     for pragma in (
         f"synchronous = {synchronous}",
         "foreign_keys = ON",
-        "secure_delete = ON",  # what was erased is overwritten
+        "secure_delete = ON",  # erased data are overwritten
     ):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
 
 
 def _turn_on_write_ahead_log(cursor: Any) -> None:
-    """Turn write-ahead logging on. Of processes that open a new file at the same moment one turns it on, and SQLite refuses the others at
-    once, whatever their patience is: they try again.
+    """Turn on write-ahead logging. If several processes open a new file at the same moment, SQLite refuses all but one at once, whatever their
+    timeout: they try again.
     """
     until = time.monotonic() + DEAD_AFTER_S
     while True:
@@ -178,7 +180,7 @@ def _turn_on_write_ahead_log(cursor: Any) -> None:
 
 
 def is_reachable(engine: sa.Engine) -> bool:
-    """Whether the database answers a query just now."""
+    """Whether the database answers a query now."""
     try:
         with transaction(engine) as connection:
             connection.execute(sa.text("SELECT 1"))

@@ -1,4 +1,4 @@
-"""One answer on its way into the audit: its figures, and the texts and names that privacy decides about."""
+"""One answer to be written to the audit: its figures, and the texts and names that privacy settings apply to."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """The texts of one answer; None where there is no such text.
+    """The texts of one answer; None if there is no such text.
 
     Attributes:
         draft: the plain answer.
         answer: the final words; in shadow, what would have been served.
-        served: shadow: what the client got.
+        served: in shadow, the text that the client got.
         samples: the answers drawn, in order.
-        claims: of a long answer, the words of each claim, with those that say of whom.
+        claims: of a long answer, the words of each claim, with its context.
     """
 
     question: str | None = None
@@ -32,13 +32,13 @@ class Texts:
 
 
 class Entry(NamedTuple):
-    """One answer as it is handed in.
+    """One answer before privacy settings are applied.
 
     Attributes:
-        row: figures and codes; columns that are left out are null.
-        texts: as they were.
-        user: the client's own name for its user, as it was.
-        store_text: what of the texts may be kept.
+        row: figures and codes; omitted columns are null.
+        texts: the unchanged texts.
+        user: the client's own name for its user.
+        store_text: how the texts may be stored.
     """
 
     row: Row
@@ -48,7 +48,7 @@ class Entry(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """An entry as it will be stored: columns of `answers` but for its place in a chain, and columns of `texts`."""
+    """An entry to be stored: columns of `answers` except its place in a chain, and columns of `texts`."""
 
     row: Row
     texts: Row | None = None

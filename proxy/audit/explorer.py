@@ -1,8 +1,8 @@
-"""The request explorer's rows: what a filter chooses, newest first, page by page.
+"""The rows of the request explorer: filtered requests, newest first, page by page.
 
-Two steps: an index that holds every filtered column (`ix_answers_counted`) gives the ids, then those few rows are read. Pages follow each other by
-moment and id, so that a later page costs no more than the first and rows that come in meanwhile shift nothing. What is rare may be far back, and
-texts have no index: a page reads so many rows, and the texts of so many candidates, says how far back it came, and the next one goes on from there.
+Two steps: an index with every filtered column (`ix_answers_counted`) gives the ids, then those few rows are read. Pages continue by time and id,
+so that a later page costs no more than the first and new rows shift nothing. Rare requests may be far back, and texts have no index: a page reads
+a limited number of rows and texts, says how far back it came, and the next one continues there.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ PAGE = 50
 EXPORT_PAGE = 1000
 """Rows of one page of a list, and of an export."""
 TEXTS_READ = 5000
-"""Candidates whose texts one page of a search reads."""
+"""Number of candidates whose texts one page of a search reads."""
 ROWS_READ = 3_000_000
-"""Rows behind which one page looks no further, as far as their hours are summed up (`hours`): some seconds of PostgreSQL's at most."""
+"""Number of rows, by hourly sums (`hours`), after which one page stops: at most some seconds of PostgreSQL."""
 MAX_TEXT = 200
-"""Longest text that is searched for, characters."""
+"""Longest search text in characters."""
 SHOWN_CHARS = 300
-"""Of a question or an answer in a list."""
+"""Characters of a question or an answer in a list."""
 
 
 _INDICES_ONLY = "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL random_page_cost = 1"
-"""For the transaction: PostgreSQL would rather read a quarter of the table's pages for a common key, or all of them in the order of their ids, than
-the one index that has it all. It counts a page of an index as dear as four of the table; with that price rare combinations took three times as long.
+"""Transaction settings that make PostgreSQL read the index with all columns. By default it counts an index page like four table pages, and would
+read a quarter of the table for a common key, or all of it in the order of ids; rare combinations took three times as long.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which requests; None does not restrict, "" means that there is none.
+    """A filter of requests; None does not restrict, "" means "without one".
 
     Attributes:
-        least, most: of the calibrated mean, in [0, 1]; either leaves out requests without a confidence.
-        judged: by the current verdict; "right" from a half on.
-        text: part of the question or of an answer, where texts are kept readable; letters in either case.
+        least, most: bounds of the calibrated mean, in [0, 1]; either excludes requests without a confidence.
+        judged: by the current verdict; "right" from 0.5 on.
+        text: part of the question or an answer, if texts are stored readable; case is ignored.
         since, until: seconds since 1970, UTC.
     """
 
@@ -63,7 +63,7 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Between two rows of the list: everything older than this moment and id comes after it."""
+    """A position in the list: rows older than this time and id come after it."""
 
     created_at: float
     id: str
@@ -73,7 +73,7 @@ class Place:
 
     @classmethod
     def read(cls, text: str) -> Place | None:
-        """The place that `str` wrote; None for anything else."""
+        """Parse the result of `str`; None for anything else."""
         moment, between, name = text.partition("_")
         try:
             return cls(float(moment), name) if between else None
@@ -86,8 +86,8 @@ class Page:
     """Rows of a list.
 
     Attributes:
-        after: where the next page begins; None where nothing is left.
-        read_back_to: how far back the page came before it had read its share; None where it did not stop for that.
+        after: where the next page begins; None at the end.
+        read_back_to: how far back the page came when it reached its limit of rows; None if it did not.
     """
 
     rows: list[Json]
@@ -104,7 +104,7 @@ def requests(
         connection.exec_driver_sql(_INDICES_ONLY)
     reached = _reached(connection, chosen, after)
     wanted = _chosen(chosen if reached is None else replace(chosen, since=reached), after, weighs=weighs)
-    last = None if reached is None else Place(reached, "")  # before every row of that moment
+    last = None if reached is None else Place(reached, "")  # before every row of that time
     if chosen.text:
         read_last = connection.execute(wanted.offset(TEXTS_READ - 1).limit(1)).first()
         last = Place(*read_last) if read_last is not None else last
@@ -118,7 +118,7 @@ def requests(
 
 
 def _reached(connection: Connection, chosen: Filter, after: Place | None) -> float | None:
-    """The moment at which a page has read its share of rows; None where the end of the list comes first, or nothing keeps its limit from doing so."""
+    """The time at which a page reaches its limit of rows; None if the end of the list comes first, or the page needs no limit."""
     if replace(chosen, since=None, until=None) == Filter():
         return None
     h = hour_endings.c
@@ -137,10 +137,10 @@ def _reached(connection: Connection, chosen: Filter, after: Place | None) -> flo
 
 
 def _chosen(chosen: Filter, after: Place | None, *, weighs: bool) -> sa.Select[Any]:
-    """Moment and id of what the filter chooses without its text, newest first.
+    """Time and id of the requests that match the filter without its text, newest first.
 
-    PostgreSQL weighs indices by what it knows of the values (`weighs`). SQLite, without statistics, would take an index of one column and look
-    into the table for each of its rows: there every column is an expression, so that the index that holds them all is read, and nothing else.
+    PostgreSQL chooses indices by its statistics (`weighs`). SQLite, without statistics, would choose an index of one column and read the table for
+    each row; so every column is an expression there, which makes it read only the index with all columns.
     """
     a = answers.c
     statement = sa.select(a.created_at, a.id).order_by(a.created_at.desc(), a.id.desc())
@@ -178,7 +178,7 @@ def _judged(judged: Judged) -> sa.ColumnElement[bool]:
 
 
 def _saying(candidates: sa.Subquery, text: str) -> sa.Select[Any]:
-    """The candidates whose readable texts hold a text."""
+    """The candidates whose readable texts contain the search text."""
     t = texts.c
     said = sa.or_(*(column.icontains(text, autoescape=True) for column in (t.question, t.answer, t.draft, t.served)))
     return (
@@ -224,4 +224,4 @@ LISTED = {
     "map_id": "text", "tokens": "int", "duration_ms": "float", "correct": "float", "verdict_kind": "text", "fd": "float",
     "question": "text", "answer": "text",
 }  # fmt: skip
-"""The columns of a list, and what they hold; `answer` is what the client got."""
+"""The columns of a list and their kinds; `answer` is the text that the client got."""

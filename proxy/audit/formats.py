@@ -1,4 +1,4 @@
-"""Rows as files, batch by batch: CSV, JSON Lines, Parquet. Moments are seconds since 1970 in JSON Lines, and times in UTC in the tables."""
+"""Write rows as files, batch by batch: CSV, JSON Lines, Parquet. Times are seconds since 1970 in JSON Lines, and UTC times in the others."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 class Form(Protocol):
-    """One file in the making.
+    """One file being written.
 
     Attributes:
         content_type: of the whole file.
@@ -29,7 +29,7 @@ class Form(Protocol):
     content_type: str
 
     def batch(self, rows: Sequence[Row]) -> bytes:
-        """The bytes of some more rows."""
+        """The bytes of further rows."""
 
     def end(self) -> bytes:
         """The last bytes."""
@@ -55,7 +55,7 @@ class Jsonl:
 class Csv:
     """A line of names, then one line a row; nulls are empty.
 
-    A text that a spreadsheet would take for a formula begins with an apostrophe: what users wrote must not run there.
+    An apostrophe is put before a text that a spreadsheet would take for a formula, so that user texts are never executed there.
     """
 
     content_type = "text/csv; charset=utf-8"
@@ -91,7 +91,7 @@ def _moments(columns: Mapping[str, str]) -> list[str]:
 
 
 def _with_times(rows: Sequence[Row], moments: Sequence[str]) -> list[dict[str, Any]]:
-    """The rows with times in UTC for seconds since 1970."""
+    """The rows with UTC times in place of seconds since 1970."""
     return [{**row, **{name: _time(row[name]) for name in moments}} for row in rows]
 
 
@@ -100,7 +100,7 @@ def _time(seconds: float | None) -> datetime | None:
 
 
 class _Sink(io.RawIOBase):
-    """Takes what is written, to be fetched piece by piece."""
+    """A file object whose written bytes are fetched piece by piece."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -108,27 +108,27 @@ class _Sink(io.RawIOBase):
         self._written = 0
 
     def writable(self) -> bool:
-        """It is."""
+        """True, as PyArrow requires."""
         return True
 
     def write(self, data: Any) -> int:
-        """Keep it until it is fetched."""
+        """Keep the bytes until they are fetched."""
         self._pieces.append(bytes(data))
         self._written += len(self._pieces[-1])
         return len(self._pieces[-1])
 
     def tell(self) -> int:
-        """How much was written."""
+        """The number of bytes written."""
         return self._written
 
     def taken(self) -> bytes:
-        """What was written since the last call."""
+        """The bytes written since the last call."""
         pieces, self._pieces = self._pieces, []
         return b"".join(pieces)
 
 
 class Parquet:
-    """A row group a batch; an empty column keeps its kind."""
+    """One row group a batch; an empty column keeps its type."""
 
     content_type = "application/vnd.apache.parquet"
 
@@ -160,15 +160,15 @@ _FORMS: dict[str, type[Jsonl | Csv | Parquet]] = {"csv": Csv, "jsonl": Jsonl, "p
 
 
 def forms() -> list[str]:
-    """The formats that can be written here; Parquet needs the extra `parquet`."""
+    """The available formats; Parquet needs the extra `parquet`."""
     return [name for name in _FORMS if name != "parquet" or find_spec("pyarrow") is not None]
 
 
 def form_of(name: str, columns: Mapping[str, str]) -> Form:
-    """A file of these columns, which are "text", "float", "int", "bool" or `MOMENT`.
+    """A file with these columns, whose kinds are "text", "float", "int", "bool" or `MOMENT`.
 
     Raises:
-        InputError: there is no such format, or it cannot be written here.
+        InputError: the format is unknown or not available.
     """
     if name not in forms():
         wanted = "needs the extra `parquet`: pip install 'hedgerow[parquet]'" if name in _FORMS else "is not a format"

@@ -1,4 +1,4 @@
-"""Work that arrives while other work is being written, gathered and written together with the next: one commit for many callers."""
+"""Group commit: items that arrive during a write are written together with the next one."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ R = TypeVar("R")
 
 
 class Gathering(Generic[T, R]):
-    """One write at a time; all who come meanwhile share the next one. Where nothing is being written, nothing waits.
+    """One write at a time; callers that arrive in the meantime share the next one. If nothing is being written, nothing waits.
 
     Parameters
     ----------
-    write: takes items and gives one result an item, in their order; written twice they must be as written once.
-    most: items that one write takes from several callers.
+    write: writes items and returns one result an item, in order; writing twice must have the effect of writing once.
+    most: maximum number of items in one write of several callers.
     """
 
     def __init__(self, write: Callable[[Sequence[T]], Awaitable[list[R]]], most: int) -> None:
@@ -28,10 +28,10 @@ class Gathering(Generic[T, R]):
         self._waiting: list[tuple[Sequence[T], asyncio.Future[list[R]]]] = []
 
     async def add(self, items: Sequence[T]) -> list[R]:
-        """The results for the items, when they are written.
+        """Write the items; returns their results.
 
         Raises:
-            StoreError: they could not be written, nor could what was written with them.
+            StoreError: they, and the items written with them, could not be written.
         """
         done: asyncio.Future[list[R]] = asyncio.get_running_loop().create_future()
         call = items, done
@@ -55,11 +55,11 @@ class Gathering(Generic[T, R]):
         except StoreError as error:
             for _, done in calls:
                 done.set_exception(error)
-        finally:  # whoever wrote for all was cancelled: the others write for themselves
+        finally:  # the caller that wrote for all was cancelled: the others write themselves
             self._waiting = [call for call in calls if not call[1].done()] + self._waiting
 
     def _next(self) -> list[tuple[Sequence[T], asyncio.Future[list[R]]]]:
-        """The calls that wait, first come first served, up to the most items of one write; one call at least."""
+        """The waiting calls in order, up to the maximum number of items of one write; at least one call."""
         items = count = 0
         for asked, _ in self._waiting:
             if count and items + len(asked) > self._most:

@@ -1,8 +1,8 @@
-"""Sums of whole hours, so that figures over weeks need not count every request again.
+"""Hourly sums, so that figures over weeks need not read every request.
 
-One process sums up each hour once, some time after its end (`sum_up_next`). What changes the rows of such an hour afterwards, one that comes
-late or retention, drops its sums in the same transaction; until it is summed up again its rows are counted themselves. So a figure is
-always the one that counting all rows gives. Sums hold no text.
+One process sums up each hour once, some time after its end (`sum_up_next`). A later change of its rows (a late row, or retention) drops its sums
+in the same transaction, and until it is summed up again its rows are counted. So a figure always equals the count over all rows. Sums contain
+no text.
 """
 
 from __future__ import annotations
@@ -20,37 +20,37 @@ from hedgerow.proxy.outcomes import Status
 
 HOUR_S = 3600
 LATE_S = 1800.0
-"""A row this much older than now may belong to an hour that is summed up."""
+"""Seconds: a row older than this may belong to an hour that is already summed up."""
 SETTLED_S = 2 * LATE_S
-"""How long after its end an hour is summed up; clocks of processes may differ by what this is more than `LATE_S`."""
+"""Seconds from the end of an hour until it is summed up; clocks of processes may differ by its excess over `LATE_S`."""
 CELLS = 20
-"""Equal cells of [0, 1] in which mean confidences are counted."""
+"""Number of equal cells of [0, 1] for histograms of mean confidences."""
 PURPOSES = ("answer", "samples", "rewrite", "escalation")
-"""What tokens are spent on."""
+"""Purposes of tokens."""
 MARKER, SERVED_MARKER = "marker", "served"
-"""Kinds of `hour_counts`: answers by the draft's own marker, and by that of what was served (`served_marker`)."""
+"""Kinds of `hour_counts`: answers by the draft's own marker, and by that of the served answer (`served_marker`)."""
 _TOKENS = tuple(f"tokens_{purpose}" for purpose in PURPOSES)
 COSTS = ("cost_answer", "cost_calibration")
 SUMMED = ("requests", *_TOKENS, "duration_ms", *COSTS, "unpriced")
-"""What is summed over requests that ended alike, as `hour_endings` names it."""
+"""The sums over requests with the same outcome, by column of `hour_endings`."""
 _HEDGED = sa.literal_column(f"'{Status.HEDGED}'", sa.String)
 _ABSTAINED = sa.literal_column(f"'{Status.ABSTAINED}'", sa.String)
 _ESCALATED = sa.literal_column(f"'{Status.ESCALATED}'", sa.String)
-"""Written out: PostgreSQL takes an expression with parameters for another one in GROUP BY."""
+"""As literals: PostgreSQL treats an expression with parameters as a different one in GROUP BY."""
 _LOCK = 0x6865_6467_6868
-"""Any number that nobody else locks."""
+"""The number of the advisory lock."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """From a moment (None: from the beginning) until before another."""
+    """A half-open time interval; a start of None means from the beginning."""
 
     since: float | None
     until: float
 
     @classmethod
     def of(cls, since: float | None, until: float) -> Stretch:
-        """That of a period, which includes its end."""
+        """The interval of a period, which includes its end."""
         return cls(since, nextafter(until, inf))
 
     def holds(self, column: sa.ColumnElement[Any]) -> sa.ColumnElement[bool]:
@@ -61,7 +61,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """A period in the hours that are summed up, from the first one's beginning until the last one's, and in the stretches of which rows have to be counted."""
+    """A period split into summed hours, from the first one's start until the last one's, and intervals whose rows must be counted."""
 
     first: int
     last: int
@@ -101,14 +101,14 @@ def row_sums() -> list[sa.ColumnElement[Any]]:
 
 
 def cell(alpha: sa.ColumnElement[Any], beta: sa.ColumnElement[Any]) -> sa.ColumnElement[int]:
-    """The cell of a mean confidence; a mean of 1 is in the last."""
+    """The cell of a mean confidence; 1 is in the last cell."""
     found = sa.cast(sa.func.floor(alpha / (alpha + beta) * CELLS), sa.Integer)
     return sa.case((found >= CELLS, CELLS - 1), else_=found)
 
 
 def served_marker() -> sa.ColumnElement[Any]:
-    """What an answer was worded with (shadow: would have been): the id of our hedge, else the draft's own marker; null where nobody got it, no draft
-    marker was read or no one entry of the lexicon words it.
+    """The marker of a served answer (in shadow, of the one that would have been served): the id of our hedge, else the draft's own marker; null if it was
+    not served, its marker is unknown, or it was worded without a single lexicon entry.
     """
     a = answers.c
     unsaid = (a.status == _ABSTAINED) | (a.status == _ESCALATED) | a.own_marker.is_(None)
@@ -116,7 +116,7 @@ def served_marker() -> sa.ColumnElement[Any]:
 
 
 def sum_up_next(engine: Engine, now: float) -> int | None:
-    """Sum up the newest hour that has ended long enough ago and is not summed up; its beginning, seconds since 1970, or None where all are.
+    """Sum up the newest hour that has ended and is not summed up. Returns its start in seconds since 1970, or None if all are summed up.
 
     Raises:
         StoreError: the store cannot be written.
@@ -133,7 +133,7 @@ def sum_up_next(engine: Engine, now: float) -> int | None:
 
 
 def drop_sums(connection: Connection, moments: Iterable[float]) -> None:
-    """Before rows of these moments are added or deleted, in the same transaction."""
+    """Drop the sums of these times, in the transaction that adds or deletes their rows, before it does."""
     changed = {floor(moment / HOUR_S) * HOUR_S for moment in moments}
     if changed:
         _take_turn(connection)
@@ -151,7 +151,7 @@ def _next(connection: Connection, now: float) -> int | None:
 
 
 def _take_turn(connection: Connection) -> None:
-    """Wait for whoever sums up or drops sums, so that no row is added between an hour's count and its commit. SQLite has one writer anyway."""
+    """Take the lock for summing up and dropping sums, so that no row is added between an hour's count and its commit. SQLite has one writer anyway."""
     if connection.dialect.name == "postgresql":
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
 

@@ -1,4 +1,4 @@
-"""What was done with each named key: requests, tokens, confidence and verdicts, from the audit."""
+"""Figures of named keys from the audit: requests, tokens, confidence and verdicts."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from hedgerow.proxy.audit.tables import answers, verdicts
 
 @dataclass(frozen=True, slots=True)
 class KeyFigures:
-    """Of one key.
+    """The figures of one key.
 
     Attributes:
-        failed: requests that were answered with an error.
+        failed: number of requests answered with an error.
         tokens: spent on its answers and on measuring them.
         confidence: mean calibrated confidence of its measured answers, 0..1; None without any.
-        verdicts: answers with one.
+        verdicts: number of answers with a verdict.
         right: mean of these, 0..1; None without any.
         last_used: seconds since 1970.
     """
@@ -34,7 +34,7 @@ class KeyFigures:
 
 
 def figures_of_keys(engine: sa.Engine, since: float) -> dict[str, KeyFigures]:
-    """By key that was used since a moment, its figures.
+    """Figures of all keys used since a time, by name.
 
     Raises:
         StoreError: the store cannot be read.
