@@ -1,6 +1,6 @@
-"""Named keys in the store: made, changed, rotated and revoked, each with a row in `changes`. Of a secret only its hash is kept.
+"""Named keys in the store: create, change, rotate and revoke, each with a row in `changes`. Only the hash of a secret is stored.
 
-Functions of an engine, without an event loop: the server calls them on worker threads, the command line as they are.
+Blocking functions of an engine: the server calls them in worker threads, the command line directly.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from hedgerow.proxy.audit.tables import keys
 from hedgerow.proxy.types import Key
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_.@+-]{0,63}$"
-"""What a key may be called: a word that can stand in a log line, a label of a metric and an address."""
+"""Valid names of keys: words that can be used in log lines, metric labels and addresses."""
 PRINTABLE = r"^[^\x00-\x1f\x7f]*$"
 PREFIX = "hgk_"
-"""How every secret begins, so that whoever searches for leaked secrets finds it."""
+"""Prefix of every secret, so that scanners for leaked secrets find it."""
 MAX_OVERLAP_S = 90 * 86_400.0
 """Longest that a replaced secret may work on."""
 HINT = 4
-"""Characters at the end of a secret that are kept."""
+"""Number of characters at the end of a secret that are stored."""
 _LOCK = 4_207_303
-"""PostgreSQL: the advisory lock that makes those who change keys take turns. (SQLite has one writer anyway.)"""
+"""PostgreSQL: the advisory lock for changes of keys. (SQLite has one writer anyway.)"""
 
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """What the hash of a secret stands for: a key, and until when; None where it ends with its key alone."""
+    """The key of a secret's hash, and when the secret expires; None if it expires with its key."""
 
     key: Key
     until: float | None = None
 
 
 def hash_of(secret: str) -> str:
-    """SHA-256 of a secret, in hex. A secret has 256 random bits, which nobody finds by trying: it needs no slow hash and no salt."""
+    """SHA-256 of a secret, in hex. With 256 random bits a secret cannot be guessed, so that no slow hash and no salt are needed."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
@@ -57,7 +57,7 @@ def read_keys(engine: sa.Engine) -> list[Key]:
 
 
 def read_secrets(engine: sa.Engine, known: int) -> tuple[int, Mapping[str, Secret]] | None:
-    """What every hash stands for, and the revision of the table; None where it is the `known` one still.
+    """The secrets by hash, and the revision of the table; None if it is still the `known` revision.
 
     Raises:
         StoreError: the store cannot be read.
@@ -76,7 +76,7 @@ def read_secrets(engine: sa.Engine, known: int) -> tuple[int, Mapping[str, Secre
 
 
 def create(engine: sa.Engine, wish: Key, *, actor: str, note: str | None = None) -> tuple[Key, str] | None:
-    """Make a key; as it is kept, and its secret, which can never be had again. None where the name is taken, also by a revoked key.
+    """Create a key. Returns it and its secret, which cannot be read again; None if the name is taken, also by a revoked key.
 
     Raises:
         StoreError: the store cannot be written.
@@ -96,8 +96,8 @@ def create(engine: sa.Engine, wish: Key, *, actor: str, note: str | None = None)
 def rotate(
     engine: sa.Engine, name: str, *, overlap_s: float, actor: str, note: str | None = None
 ) -> tuple[Key, str] | None:
-    """Give a key a new secret; the old one ends after `overlap_s` seconds, and one that an earlier rotation left ends now. None where the
-    name is not known, or the key is revoked.
+    """Give a key a new secret. The old one expires after `overlap_s` seconds, one from an earlier rotation now. None if the name is unknown or the
+    key is revoked.
 
     Raises:
         StoreError: the store cannot be written.
@@ -119,7 +119,7 @@ def rotate(
 def change(
     engine: sa.Engine, name: str, wishes: Mapping[str, Any], *, actor: str, note: str | None = None
 ) -> Key | None:
-    """Change some of a key's `CHANGEABLE` columns; None where there is no such key.
+    """Change some of a key's `CHANGEABLE` columns; None if there is no such key.
 
     Raises:
         StoreError: the store cannot be written.
@@ -137,7 +137,7 @@ def change(
 
 
 def revoke(engine: sa.Engine, name: str, *, actor: str, note: str | None = None) -> Key | None:
-    """End a key for good, with all of its secrets; None where there is no such key. One that is revoked already stays as it is.
+    """Revoke a key with all its secrets permanently; None if there is no such key. A revoked key stays unchanged.
 
     Raises:
         StoreError: the store cannot be written.
@@ -161,7 +161,7 @@ def _new_secret() -> str:
 
 
 def _take_turn(connection: sa.Connection) -> int:
-    """Wait for other writers; the next revision."""
+    """Take the lock; returns the next revision."""
     if connection.dialect.name == "postgresql":
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
     return _revision(connection) + 1
@@ -185,13 +185,13 @@ def _key(row: Any) -> Key:
 
 
 def _described(content: Mapping[str, Any]) -> str:
-    """What is set of a key, for the record of changes."""
+    """The values of a key as text, for the record of changes."""
     shown = {name: content[name] for name in (*CHANGEABLE, "role") if content.get(name) is not None}
     return ", ".join(f"{name.replace('_', ' ')} {_in_words(value)}" for name, value in shown.items()) or "no limits"
 
 
 def _in_words(value: object) -> str:
-    """Routes by name, a moment (the only float) as a date."""
+    """A value as text: routes by name, a time (the only float) as a date."""
     if isinstance(value, tuple | list):
         return " and ".join(map(str, value))
     return f"{datetime.fromtimestamp(value, UTC):%Y-%m-%d %H:%M} UTC" if isinstance(value, float) else str(value)

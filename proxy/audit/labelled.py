@@ -1,4 +1,4 @@
-"""Confidences and outcomes as columns: what the drift tests, a refit and an export read."""
+"""Confidences and labels as columns, for drift tests, refits and exports."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from hedgerow.proxy.audit.verdicts import PICKED
 Columns = NDArray[np.float64]
 _AT_A_TIME = 2000
 MAX_IN_REGIMES = 20_000
-"""Newest labelled answers that figures of regimes are computed from."""
+"""Number of newest labelled answers for figures of regimes."""
 FIELDS = "fields"
 """The signal of JSON answers, whose verdicts are on fields."""
 Subject = Literal["answers", "claims"]
-"""What a verdict is on: whole answers, or single claims of long ones. They are never mixed."""
+"""Subjects of verdicts: whole answers, or single claims of long ones. They are never mixed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,8 @@ class Labelled:
         correct: 0..1.
         fd: Faithfulness Divergence of the calibrated confidence, nats.
         asked_at: when the answers were given, seconds since 1970.
-        regime: number of the map's regime that the question belongs to; 0: none, or the map knows none.
-        picked: 1 where the review queue picked the answer for its confidence, else 0. Tests and fits may use it: confidences are given to them. Means over a route may not.
+        regime: number of the question's regime in the map; 0 for none.
+        picked: 1 if the review queue selected the answer by its confidence, else 0. Tests and fits condition on the confidence and may use these answers; means over a route may not.
     """
 
     raw_alpha: Columns
@@ -55,7 +55,7 @@ class Labelled:
         return self.alpha / (self.alpha + self.beta)
 
     def drawn(self) -> Labelled:
-        """Without what the review queue picked: what a mean over the route may be taken of."""
+        """The columns without answers that the review queue selected, for means over the route."""
         return Labelled(*(getattr(self, field.name)[self.picked == 0.0] for field in fields(self)))
 
 
@@ -122,7 +122,7 @@ def in_regimes(connection: Connection, *, route: str, map_id: str, period: Perio
 
 
 def read_raw_means(engine: sa.Engine, *, route: str, map_id: str | None, since: float = 0.0) -> tuple[Columns, Columns]:
-    """When a route's answers with one map were asked for, in seconds since 1970, and their raw means; oldest first.
+    """Request times (seconds since 1970) and raw means of a route's answers with one map; oldest first.
 
     Raises:
         StoreError: the store cannot be read.
@@ -157,7 +157,7 @@ def count_by_map(engine: sa.Engine, *, route: str, since: float = 0.0) -> dict[s
 
 
 def count_answers(engine: sa.Engine, *, route: str | None = None, since: float = 0.0) -> int:
-    """How many answers have a confidence.
+    """Number of answers with a confidence.
 
     Raises:
         StoreError: the store cannot be read.
@@ -169,7 +169,7 @@ def count_answers(engine: sa.Engine, *, route: str | None = None, since: float =
 def export_rows(engine: sa.Engine, *, route: str | None = None, since: float = 0.0) -> Iterator[dict[str, Any]]:
     """Answers with a confidence, oldest first, each with its current verdict: the columns of `EXPORTED`.
 
-    `correct` is null where no verdict counts, or where the one that does is not about the confidence of the row.
+    `correct` is null without a current verdict, or if that is not about the row's confidence.
 
     Raises:
         StoreError: the store cannot be read.
@@ -188,7 +188,7 @@ def _exported(select: Any, route: str | None, since: float) -> Any:
 
 
 _NOT_EXPORTED = {"story", "claims", "promised", "user_hash", "salt", "digest", "writer", "seq", "previous", "hash"}
-"""Columns that only the store needs, or that name a user."""
+"""Columns that are internal to the store or identify a user."""
 _VERDICT_COLUMNS = (
     "kind",
     "source",
@@ -215,7 +215,7 @@ EXPORTED = {
     str(column.name): "moment" if column.name.endswith("_at") else _KINDS[column.type.python_type]
     for column in _EXPORTED
 }
-"""The columns of an export, and what they hold: text, float, int, bool or moment (seconds since 1970)."""
+"""The columns of an export and their kinds: text, float, int, bool or moment (seconds since 1970)."""
 
 
 def export_claims(engine: sa.Engine, *, route: str | None = None, since: float = 0.0) -> Iterator[dict[str, Any]]:
@@ -263,4 +263,4 @@ EXPORTED_CLAIMS = {
     "raw_alpha": "float", "raw_beta": "float", "alpha": "float", "beta": "float", "correct": "float", "told_at": "moment",
     "kind": "text", "source": "text", "actor": "text", **dict.fromkeys(_CLAIM_VERDICT_COLUMNS[3:], "float"), "text": "text",
 }  # fmt: skip
-"""The columns of an export of claims, and what they hold."""
+"""The columns of an export of claims and their kinds."""

@@ -1,7 +1,7 @@
-"""Work that one process does for all that share a store: whose turn it is, and what that one found.
+"""Duties that one process has for all that share a store, and its reports.
 
-A process holds a duty for some seconds and renews it with each turn. Where it dies another takes over when the time has run out. The times
-are of the processes' own clocks: where these differ by more than a lease lasts, two may do the same work, which costs time and nothing else.
+A process holds a duty for some seconds and renews it. If it dies, another takes over when the lease expires. Times are from the processes' own
+clocks: if these differ by more than a lease, two processes may do the same work, which only costs time.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ Duty = Literal["drift", "purge", "sums"]
 
 
 def take(engine: sa.Engine, duty: Duty, holder: str, seconds: float) -> bool:
-    """Take a duty that nobody holds, or keep one's own, for so many seconds from now; False where another process holds it.
+    """Take a free duty, or renew one's own, for `seconds` from now; False if another process holds it.
 
-    A turn that ends later than any could that was taken about now is over: the clock was set back, and its holder may be gone.
+    A lease with an end too far in the future is treated as expired: the clock was set back, and its holder may be gone.
 
     Raises:
         StoreError: the store cannot be written.
@@ -40,7 +40,7 @@ def take(engine: sa.Engine, duty: Duty, holder: str, seconds: float) -> bool:
 
 
 def publish(engine: sa.Engine, duty: Duty, report: str) -> None:
-    """Leave what was found for the processes whose turn it is not. A duty that was never taken has no report.
+    """Store a report for the other processes. A duty that was never taken has no report.
 
     Raises:
         StoreError: the store cannot be written.
@@ -50,7 +50,7 @@ def publish(engine: sa.Engine, duty: Duty, report: str) -> None:
 
 
 def published(engine: sa.Engine, duty: Duty) -> str | None:
-    """The last report of a duty; None where there is none.
+    """The last report of a duty; None if there is none.
 
     Raises:
         StoreError: the store cannot be read.
@@ -61,7 +61,7 @@ def published(engine: sa.Engine, duty: Duty) -> str | None:
 
 
 def give_up(engine: sa.Engine, holder: str) -> None:
-    """Free what a process holds, so that its successor need not wait.
+    """Release the duties of a process, so that another need not wait.
 
     Raises:
         StoreError: the store cannot be written.

@@ -1,4 +1,4 @@
-"""Fitted maps in the audit store, beside the pointer to them: every process that shares the store can serve the map that is active."""
+"""Fitted maps in the audit store, with the assignments of active maps, for every process that shares the store."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class StoredMaps:
         self._engine = engine
 
     def read(self, version: str) -> str | None:
-        """The JSON text of a version; None where there is no such version."""
+        """The JSON text of a version; None if there is no such version."""
         with transaction(self._engine) as connection:
             content = connection.execute(sa.select(maps.c.content).where(maps.c.version == version)).scalar()
         return None if content is None else str(content)
@@ -30,7 +30,7 @@ class StoredMaps:
             return list(connection.execute(sa.select(maps.c.version).order_by(maps.c.version)).scalars())
 
     def add(self, version: str, content: str) -> bool:
-        """Keep a version; False where the name is taken."""
+        """Store a version; False if the name is taken."""
         digest = hashlib.sha256(content.encode()).hexdigest()
         row = {"version": version, "content": content, "sha256": digest, "created_at": time.time()}
         with transaction(self._engine, "write") as connection:
@@ -40,14 +40,14 @@ class StoredMaps:
         return True
 
     def assignments(self) -> Sequence[tuple[str | None, str | None, str]]:
-        """Route (None: any), model (None: any) and the version that is active for them."""
+        """Assignments: route (None: any), model (None: any) and their active version."""
         with transaction(self._engine) as connection:
             a = active_maps.c
             rows = connection.execute(sa.select(a.route, a.model, a.version).order_by(a.updated_at))
             return [(route or None, model or None, version) for route, model, version in rows]
 
     def activate(self, version: str, *, route: str | None, model: str | None, in_place_of: Sequence[str]) -> None:
-        """Make a version active for a route and a model (None: any), in the place of others."""
+        """Make a version active for a route and a model (None: any), replacing others."""
         place = {"route": route or "", "model": model or ""}
         here = (active_maps.c.route == place["route"]) & (active_maps.c.model == place["model"])
         with transaction(self._engine, "write") as connection:

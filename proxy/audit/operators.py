@@ -1,7 +1,7 @@
-"""What operators set while the proxy runs, who set it and when, and the alarms raised for them.
+"""Operators' changes at run time, with author and time, and alarms.
 
-Functions of an engine, without an event loop: the server calls them on worker threads, the command line as they are. Each change is one
-transaction that holds the new state and its row in `changes`.
+Blocking functions of an engine: the server calls them in worker threads, the command line directly. Each change is one transaction with the
+new state and its row in `changes`.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from hedgerow.proxy.audit.engine import Connection, transaction
 from hedgerow.proxy.audit.tables import alarms, changes, route_states
 
 Engine = sa.Engine
-"""For those outside this package, who know the store but not its library."""
+"""The engine type, for code outside this package."""
 Setting = Literal["mode", "map"]
 MAX_LISTED = 200
-"""On a page."""
+"""Maximum number of entries on a page."""
 LONGEST_NOTE = 2000
-"""Characters of why something was changed."""
+"""Maximum length in characters of the reason for a change."""
 _COLUMNS = {"mode": route_states.c.mode, "map": route_states.c.map_id}
 _LOCK = 4_207_301
-"""PostgreSQL: the advisory lock that makes writers of states and alarms take turns. (SQLite has one writer anyway.)"""
+"""PostgreSQL: the advisory lock for writers of states and alarms. (SQLite has one writer anyway.)"""
 
 
 @dataclass(frozen=True, slots=True)
 class RouteState:
-    """What operators have set for a route; None stands for the configuration's own."""
+    """Operators' settings of a route; None for the configuration's own."""
 
     mode: str | None
     map_id: str | None
@@ -41,7 +41,7 @@ class RouteState:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What an operator did. `before` and `after` are None where the configuration's own value holds."""
+    """A change by an operator. `before` and `after` are None for the configuration's own value."""
 
     created_at: float
     actor: str
@@ -54,7 +54,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Alarm:
-    """A map that no longer fits what its route sees. `cleared_at` is None while it stands."""
+    """An alarm on a map or a promise. `cleared_at` is None until it is cleared."""
 
     created_at: float
     route: str
@@ -67,7 +67,7 @@ class Alarm:
 
 
 def states(engine: sa.Engine) -> dict[str, RouteState]:
-    """What is set, by route.
+    """Operators' settings by route.
 
     Raises:
         StoreError: the store cannot be read.
@@ -78,7 +78,7 @@ def states(engine: sa.Engine) -> dict[str, RouteState]:
 
 
 def erasures(engine: sa.Engine) -> int:
-    """How often answers were erased.
+    """Number of erasures of answers.
 
     Raises:
         StoreError: the store cannot be read.
@@ -91,7 +91,7 @@ def erasures(engine: sa.Engine) -> int:
 def set_state(
     engine: sa.Engine, route: str, what: Setting, value: str | None, *, actor: str, note: str | None = None
 ) -> Change:
-    """Set a route's mode or map; None gives it back to the configuration.
+    """Set a route's mode or map; None returns it to the configuration.
 
     Raises:
         StoreError: the store cannot be written.
@@ -101,9 +101,9 @@ def set_state(
 
 
 def roll_back(engine: sa.Engine, route: str, *, actor: str, note: str | None = None) -> Change | None:
-    """Give a route the map that it had before its present one; None where it has had no other.
+    """Return a route to its previous map; None if it has had no other.
 
-    Rolling back twice goes two maps back: a roll back takes the last activation off the history, it does not add one.
+    Rolling back twice goes two maps back: a rollback removes the last activation from the history and does not add one.
 
     Raises:
         StoreError: the store cannot be written.
@@ -171,7 +171,7 @@ def read_changes(engine: sa.Engine, *, route: str | None = None, limit: int = 10
 
 
 def list_changes(connection: Connection, *, route: str | None = None, limit: int = MAX_LISTED) -> list[Change]:
-    """The same in a transaction that is open."""
+    """The same in an open transaction."""
     statement = sa.select(changes).order_by(changes.c.id.desc()).limit(limit)
     if route is not None:
         statement = statement.where(changes.c.route == route)
@@ -181,7 +181,7 @@ def list_changes(connection: Connection, *, route: str | None = None, limit: int
 def raise_alarm(
     engine: sa.Engine, *, route: str, map_id: str | None, kind: str, statistic: float, threshold: float
 ) -> bool:
-    """Raise an alarm unless the same one stands already; whether it was raised. Of several processes one raises it."""
+    """Raise an alarm unless the same one is uncleared; returns whether it was raised. Of several processes one raises it."""
     same = (alarms.c.route == route) & (alarms.c.map_id == map_id) & (alarms.c.kind == kind)
     with taking_turns(engine) as connection:
         if connection.execute(sa.select(alarms.c.id).where(same, alarms.c.cleared_at.is_(None))).first():
@@ -208,7 +208,7 @@ def read_alarms(engine: sa.Engine, *, route: str | None = None, standing: bool =
 def list_alarms(
     connection: Connection, *, route: str | None = None, standing: bool = False, limit: int | None = None
 ) -> list[Alarm]:
-    """The same in a transaction that is open."""
+    """The same in an open transaction."""
     statement = sa.select(alarms).order_by(alarms.c.id.desc()).limit(limit)
     if route is not None:
         statement = statement.where(alarms.c.route == route)
@@ -218,7 +218,7 @@ def list_alarms(
 
 
 def clear_alarms(engine: sa.Engine, route: str, *, actor: str, note: str | None = None) -> int:
-    """Clear a route's standing alarms; how many there were. The tests begin anew with what comes in later."""
+    """Clear a route's alarms; returns their number. The tests restart with later data."""
     with taking_turns(engine) as connection:
         standing = (alarms.c.route == route) & alarms.c.cleared_at.is_(None)
         done = connection.execute(sa.update(alarms).where(standing).values(cleared_at=time.time(), actor=actor))
@@ -237,7 +237,7 @@ def clear_alarms(engine: sa.Engine, route: str, *, actor: str, note: str | None 
 
 @contextmanager
 def taking_turns(engine: sa.Engine) -> Iterator[sa.Connection]:
-    """A transaction whose writers take turns, so that what they read first still holds when they write."""
+    """A transaction under a lock, so that data read first are still valid when it writes."""
     with transaction(engine, "write") as connection:
         if engine.dialect.name == "postgresql":
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))

@@ -1,4 +1,4 @@
-"""What of a text may be kept: nothing, a hash, the text without what identifies people and opens doors, or all of it.
+"""How a text is stored: not at all, as a hash, without personal data and credentials, or in full.
 
 Redaction knows patterns, not people: e-mail addresses, telephone numbers, payment cards (Luhn), IBANs (mod 97), US social security numbers,
 IP addresses, keys and tokens, credentials in addresses. Names and postal addresses have no pattern; only `hashed` and `none` keep them out.
@@ -17,7 +17,7 @@ from hedgerow.proxy.config import StoreText
 _SUSPECT = re.compile(
     r"[@\d]|sk-|hgk_|hf_|gh[a-z]_|glpat-|xox|AIza|eyJ|AKIA|ASIA|BEGIN|://|(?i:bearer|passw|secret|token|api)"
 )
-"""A text without any of these holds nothing to redact: most answers are done with after this one search."""
+"""A text without any of these needs no redaction: for most answers this one search is enough."""
 
 
 def _digits(text: str) -> str:
@@ -62,14 +62,14 @@ _PATTERNS: tuple[tuple[str, str, Callable[[str], bool] | None], ...] = (
     ("phone", r"(?<![\w.,])0\d(?:[ .-]\d\d){4}(?!\w)", None),
     ("phone", r"(?<![\w.,])0[1-9]\d{8,10}(?!\w|[.,]\d)", None),
 )
-"""What is looked for, in this order: its name, the pattern (`only`: the part that goes), and a check that the found text must pass.
+"""What is redacted, in this order: name, pattern (`only`: the part that is removed), and a check of the match.
 
-Repetitions are bounded or begin at the beginning of a run, so that no text takes more than time in proportion to its length."""
+Repetitions are bounded or anchored at the start of a run, so that the time is linear in the length of the text."""
 _COMPILED = tuple((f"[{name}]", re.compile(pattern), check) for name, pattern, check in _PATTERNS)
 
 
 def redact(text: str) -> str:
-    """The text with the name of what stood there, in brackets, in the place of each find."""
+    """The text with each match replaced by its name in brackets."""
     if _SUSPECT.search(text) is None:
         return text
     for name, pattern, check in _COMPILED:
@@ -86,13 +86,13 @@ def redact(text: str) -> str:
 
 
 def hashed(text: str, key: bytes) -> str:
-    """SHA-256 of a text, as HMAC where there is a key: equal texts are seen to be equal, and nothing else is seen."""
+    """SHA-256 of a text, as HMAC if there is a key: it shows only whether two texts are equal."""
     data = text.encode("utf-8", "replace")
     return "sha256:" + (hmac.digest(key, data, "sha256") if key else hashlib.sha256(data).digest()).hex()
 
 
 def kept(texts: Texts, store_text: StoreText, key: bytes) -> Texts | None:
-    """What of the texts may be kept; None for nothing."""
+    """The texts as they may be stored; None for nothing."""
     if store_text == "none":
         return None
     if store_text == "full":

@@ -1,7 +1,7 @@
-"""Answers that a certificate decided on, with their verdicts: what tells whether its promises hold.
+"""Answers decided by a certificate, with their verdicts, which show whether its promises hold.
 
-A verdict counts where it is known how likely the answer was drawn for it: because whoever judged says so (`propensity`), or because the answer
-is in the random sample that every answer is drawn into by its own id. What people volunteer about other answers does not count.
+A verdict counts if the probability with which its answer was drawn is known: the judge gives it (`propensity`), or the answer is in the random
+sample, which is drawn by audit id. Volunteered verdicts on other answers do not count.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from hedgerow.proxy.audit.tables import answers, verdicts
 from hedgerow.proxy.audit.verdicts import PICKED
 
 NOT_GIVEN = ("abstained", "escalated")
-"""Statuses of answers that the client did not get."""
+"""Statuses of answers that were not given to the client."""
 _TAIL = 16
-"""Hexadecimal digits at the end of an audit id that are drawn at random."""
+"""Number of random hexadecimal digits at the end of an audit id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +30,11 @@ class PromisedAnswers:
 
     Attributes:
         wrong: 0..1.
-        drawn: probability with which each was drawn to be judged.
-        told_at: when each verdict came, seconds since 1970.
-        covered: the promises that speak of each.
-        groups: what each belongs to, by name of the column.
-        volunteered: verdicts on answers that nobody drew; they do not count.
+        drawn: probability with which each was drawn for judging.
+        told_at: time of each verdict, seconds since 1970.
+        covered: the promises that cover each.
+        groups: group of each, by name of the column.
+        volunteered: number of verdicts on answers that were not drawn; they do not count.
     """
 
     wrong: NDArray[np.float64]
@@ -46,7 +46,7 @@ class PromisedAnswers:
 
 
 def in_sample(answer_id: str, share: float) -> bool:
-    """Whether an answer is in the random sample: the end of its id, 64 random bits, decides."""
+    """Whether an answer is in the random sample, by the 64 random bits at the end of its id."""
     return int(answer_id[-_TAIL:], 16) < share * 2.0 ** (4 * _TAIL)
 
 
@@ -60,13 +60,13 @@ def read_promised(
     kinds: Sequence[str],
     since: float = 0.0,
 ) -> PromisedAnswers:
-    """The judged answers of a certificate; of several verdicts on one the latest counts, except that a grader's never replaces anybody else's.
+    """The judged answers of a certificate. Of several verdicts the latest counts, but a grader's never replaces another's.
 
     Args:
-        share: of answers that are in the random sample; 1: every verdict counts.
-        least: a probability below which what somebody says to have drawn does not count.
-        kinds: whose verdicts count. What others say of the same answer changes nothing.
-        since: verdicts before this moment do not count, seconds since 1970.
+        share: share of answers in the random sample; 1: every verdict counts.
+        least: lowest stated probability of drawing that counts.
+        kinds: whose verdicts count; other verdicts on the same answer are ignored.
+        since: verdicts before this time do not count; seconds since 1970.
 
     Raises:
         StoreError: the store cannot be read.
@@ -96,7 +96,7 @@ def read_promised(
 
 
 def _latest(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One row an answer, in the order of the verdicts that count; a probability that another verdict gave stays known."""
+    """One row an answer, in the order of the verdicts that count; a probability from another verdict is kept."""
     kept: dict[str, dict[str, Any]] = {}
     for row in rows:
         before = kept.get(row["id"])
@@ -111,22 +111,22 @@ def _latest(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _known(told: float | None, other: float | None) -> float | None:
-    """What two verdicts on one answer say of how it was drawn: a lot's probability; `PICKED` only where neither would have come without the pick."""
+    """Combine two verdicts' information on how an answer was drawn: a random draw's probability if known; `PICKED` only if both come from selection."""
     return told or other or (PICKED if told == other == PICKED else None)
 
 
 def _drawn(row: dict[str, Any], share: float, least: float) -> float | None:
-    """Probability with which an answer was drawn; None where nobody drew it.
+    """Probability with which an answer was drawn; None if it was not drawn.
 
-    What the judge says goes before the random sample: an answer that was judged because the judge drew it weighs by that lot, wherever its id
-    falls. The other way round it would weigh `1 / share` although every answer was as likely to be judged.
+    The judge's probability has precedence over the random sample: an answer that the judge drew is weighted by that draw, whatever its id. Otherwise
+    it would be weighted by `1 / share` although all answers were equally likely to be judged.
     """
     propensity = row["propensity"]
     if share == 1.0:
         return share
     if propensity is not None and propensity >= least:
         return float(propensity)
-    # who picks by confidence takes the unsure ones of a sample first
+    # selection by confidence takes the unsure answers of a sample first
     in_turn = row["kind"] != "grader" and propensity != PICKED
     return share if in_turn and in_sample(row["id"], share) else None
 
@@ -138,7 +138,7 @@ def _groups(row: dict[str, Any]) -> dict[str, str]:
 
 
 def read_not_given(engine: sa.Engine, *, route: str, certificate: str, since: float = 0.0) -> NDArray[np.float64]:
-    """Of every answer that a certificate decided on, in the order of the requests: 1 where it was not given, else 0.
+    """For every answer decided by a certificate, in the order of requests: 1 if it was not given, else 0.
 
     Raises:
         StoreError: the store cannot be read.
@@ -151,7 +151,7 @@ def read_not_given(engine: sa.Engine, *, route: str, certificate: str, since: fl
 
 
 def count_promised(engine: sa.Engine, *, route: str, certificate: str) -> dict[str, int]:
-    """How many answers a certificate decided on, by what became of them.
+    """Number of answers decided by a certificate, by status.
 
     Raises:
         StoreError: the store cannot be read.

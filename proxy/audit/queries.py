@@ -1,7 +1,7 @@
 """Queries of the dashboard and `hedgerow audit summary`: labelled answers and surprises.
 
-Plain functions of a connection; they run on a worker thread (`AuditStore.read`). Moments are seconds since 1970, UTC. Figures of
-confidence cover the answers that have one; of each answer's verdicts the current one counts.
+Plain functions of a connection, run in a worker thread (`AuditStore.read`). Times are seconds since 1970. Figures of confidence cover the answers
+that have one; the current verdict of each answer counts.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ T = TypeVar("T")
 Floats = NDArray[np.float64]
 Query = Callable[[Connection], T]
 MAX_LABELLED = 20_000
-"""Newest verdicts from which figures are computed; more would only make the page slow."""
+"""Number of newest verdicts for figures; more would only make pages slow."""
 SURPRISES_READ = 500
-"""Most surprising answers among which equal ones are counted."""
+"""Number of the most surprising answers among which equal ones are counted."""
 SURPRISE_CHARS = 1000
-"""Of a text of a surprise: what is compared and shown."""
+"""Number of characters of a surprising answer that are compared and shown."""
 
 
 class _Unindexed(FunctionElement[Any]):
-    """A column by which SQLite is not to search, because it would choose it over an index that suits better. PostgreSQL knows how many rows have what."""
+    """A column that SQLite must not use for an index search, because it would prefer it to a better index. PostgreSQL decides by its statistics."""
 
     inherit_cache = True
 
@@ -51,34 +51,34 @@ def _with_a_sign(element: _Unindexed, compiler: Any, **options: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """From a moment until another; None: from the beginning."""
+    """A time interval; a start of None means from the beginning."""
 
     since: float | None
     until: float
 
     def holds(self, column: sa.ColumnElement[Any]) -> sa.ColumnElement[bool]:
-        """The condition on a column of moments."""
+        """The SQL condition on a column of times."""
         if self.since is None:
             return column <= self.until
         return column.between(self.since, self.until)
 
 
 def first_moment(connection: Connection) -> float | None:
-    """When the oldest row was written; None for an empty audit."""
+    """Time of the oldest row; None for an empty audit."""
     return connection.execute(sa.select(sa.func.min(answers.c.created_at))).scalar()
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledAnswers:
-    """Answers, or claims of long ones, with a confidence and a current verdict that scores it, as columns, newest first.
+    """Answers, or claims of long ones, with a confidence and a scoring verdict, as columns, newest first.
 
     Attributes:
-        route, map_id, model, signal: names; None where there is none.
-        marker, served_marker: the draft's own, and that of the answer as it was served (`hours.served_marker`); None of a claim.
-        raw, calibrated, perceived: (alpha, beta); NaN in `perceived` where it was not measured.
+        route, map_id, model, signal: names; None without one.
+        marker, served_marker: marker of the draft, and of the served answer (`hours.served_marker`); None for a claim.
+        raw, calibrated, perceived: (alpha, beta); NaN in `perceived` if not measured.
         correct: 0..1.
-        fd_raw, fd, fd_perceived: nats; NaN where there is none.
-        complete: False where there are more than `MAX_LABELLED`, and these have the newest verdicts.
+        fd_raw, fd, fd_perceived: nats; NaN if not measured.
+        complete: False if there are more than `MAX_LABELLED`, of which these have the newest verdicts.
     """
 
     created_at: NDArray[np.float64]
@@ -101,7 +101,7 @@ class LabelledAnswers:
         return int(self.correct.size)
 
     def where(self, chosen: NDArray[np.bool_]) -> LabelledAnswers:
-        """Some of them."""
+        """A selection of the rows."""
         return LabelledAnswers(
             self.created_at[chosen],
             self.route[chosen],
@@ -122,7 +122,7 @@ class LabelledAnswers:
 
 
 def labelled(connection: Connection, period: Period, route: str | None = None) -> LabelledAnswers:
-    """Answers with a confidence that a verdict has scored, without those that the review queue picked for their confidence: they say nothing of the whole."""
+    """Answers with a scored confidence, without those that the review queue selected by confidence, which are not representative."""
     a, v = answers.c, verdicts.c
     betas = (a.raw_alpha, a.raw_beta, a.alpha, a.beta, a.perceived_alpha, a.perceived_beta)
     statement = (
@@ -138,7 +138,7 @@ def labelled(connection: Connection, period: Period, route: str | None = None) -
 
 
 def labelled_claims(connection: Connection, period: Period, route: str | None = None) -> LabelledAnswers:
-    """Claims of long answers that a verdict has scored, each with a confidence of its own, likewise; none of them is perceived by itself."""
+    """The same for claims of long answers, each with its own confidence; claims have no perceived confidence."""
     a, v, unknown = answers.c, claim_verdicts.c, sa.null()
     betas = (v.raw_alpha, v.raw_beta, v.alpha, v.beta, unknown, unknown)
     statement = (
@@ -157,13 +157,13 @@ def _names(marker: sa.ColumnElement[Any], served: sa.ColumnElement[Any]) -> Sequ
 
 
 def _newest(v: Any, period: Period, route: str | None) -> Sequence[sa.ColumnElement[bool]]:
-    """Verdicts that count. Both databases walk them by their moments, the newest first, until they have enough."""
+    """Current verdicts. Both databases read them newest first, by an index on time, until they have enough."""
     drawn = sa.func.coalesce(v.propensity, 1.0) > PICKED
     return v.current, v.fd.is_not(None), drawn, *_within(v, period), *of_route(route)
 
 
 def _within(v: Any, period: Period) -> Sequence[sa.ColumnElement[bool]]:
-    """Verdicts on the answers of a period; none is older than its answer."""
+    """Verdicts on the answers of a period; a verdict is never older than its answer."""
     since = () if period.since is None else (v.created_at >= period.since,)
     return *since, period.holds(_Unindexed(answers.c.created_at))
 
@@ -192,10 +192,10 @@ def _columns(fetched: Sequence[Any]) -> LabelledAnswers:
 
 
 def surprises(connection: Connection, period: Period, route: str | None = None, limit: int = 20) -> list[Json]:
-    """The answers whose outcome surprised most: highest Faithfulness Divergence first, with their texts where these are kept.
+    """The answers with the most surprising outcomes: highest Faithfulness Divergence first, with texts if stored.
 
-    Those of a route with the same question, answer and outcome are one, the newest of them, with how many they are (`times`; of the
-    first `SURPRISES_READ`, `at_least` says whether there may be more). Both databases walk `ix_verdicts_fd` until they have enough.
+    Answers of a route with the same question, answer and outcome are shown once, the newest, with their number (`times`; among the first
+    `SURPRISES_READ`; `at_least` says whether there may be more). Both databases read `ix_verdicts_fd` until they have enough.
     """
     a, v, t = answers.c, verdicts.c, texts.c
     of_answer = (
@@ -232,5 +232,5 @@ def surprises(connection: Connection, period: Period, route: str | None = None, 
 
 
 def of_route(route: str | None) -> Sequence[sa.ColumnElement[bool]]:
-    """Rows of a route; None: of all. SQLite then reads `ix_answers_counted` alone, and not every row through the route's index."""
+    """The condition for a route; None: all. SQLite then reads only `ix_answers_counted`, and not every row through the route's index."""
     return () if route is None else (_Unindexed(answers.c.route) == route,)

@@ -1,4 +1,4 @@
-"""Recorded answers with the samples behind them, for measuring them again offline."""
+"""Recorded answers with their samples, to measure them again offline."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _AT_A_TIME = 500
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """One answer.
+    """One recorded answer.
 
     Attributes:
         draft: the model's own words.
-        answer: the final words (shadow: what would have been served); the draft's where it stands.
-        samples: the answers drawn, the draft among them.
-        correct: by its current verdict; None without one, or where that is neither right nor wrong.
+        answer: the final text (in shadow, the one that would have been served); the draft if it was kept.
+        samples: all samples, including the draft.
+        correct: by its current verdict; None without one, or if that is between right and wrong.
     """
 
     id: str
@@ -36,7 +36,7 @@ class Recorded:
 
 
 def recorded_answers(engine: sa.Engine, *, since: float = 0.0, route: str | None = None) -> Iterator[Recorded]:
-    """Answers whose words and samples are kept (`audit.store_text: full` or `redacted`), oldest first.
+    """Answers with stored texts and samples (`audit.store_text: full` or `redacted`), oldest first.
 
     Raises:
         StoreError: the store cannot be read.

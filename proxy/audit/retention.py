@@ -1,8 +1,8 @@
-"""Retention and erasure: texts and rows past their time, and the texts of one answer or one user.
+"""Retention and erasure: expired texts and rows, and the texts of one answer or one user.
 
-Functions of an engine, without an event loop: the server calls them on worker threads, the command line as they are. Texts go and their rows
-stay, so that figures and chain stay whole; rows go from the beginning of their chain, whose recorded start moves with them. Everything
-that is deleted leaves a row in `changes`.
+Blocking functions of an engine: the server calls them in worker threads, the command line directly. If texts are erased, their rows stay, so
+that figures and chains remain complete. Rows are deleted from the beginning of their chain, whose recorded start moves. Every deletion is recorded
+in `changes`.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from hedgerow.proxy.config import Settings
 from hedgerow.proxy.config.sections import known
 
 ROWS_AT_A_TIME = 1000
-"""In one transaction: writers wait no longer than that takes."""
+"""Number of rows in one transaction, which limits how long writers wait."""
 DAY_S = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
 class Purged:
-    """How much went: rows that lost their texts, and rows that went as a whole."""
+    """Number of rows whose texts were deleted, and number of deleted rows."""
 
     texts: int = 0
     rows: int = 0
@@ -44,7 +44,7 @@ def purge(
     now: float | None = None,
     on_purged: Callable[[int], None] = lambda _: None,
 ) -> Purged:
-    """Delete what is past the time that the configuration gives it; `on_purged` receives the number of each step.
+    """Delete texts and rows older than the configuration allows; `on_purged` receives the number of each step.
 
     Raises:
         StoreError: the store cannot be written.
@@ -71,7 +71,7 @@ def erase(
     """Drop texts, users' hashes and reviewers' notes of some answers, by audit id or the completion's id, or of all answers to a user.
 
     Returns:
-        How many answers it found; those that were erased before count too.
+        Number of matching answers, including those erased before.
 
     Raises:
         StoreError: the store cannot be written.
@@ -91,7 +91,7 @@ def erase(
 
 
 def _policies(engine: sa.Engine, settings: Settings) -> list[tuple[str | None, float | None, float | None]]:
-    """Days for texts and days for rows, by route, over all routes that the store knows."""
+    """Days for texts and for rows, by route, for all routes in the store."""
     audit = settings.audit
     own = {route.name: (route.keep_texts_days, route.keep_rows_days) for route in settings.routes}
     chained = sa.select(sa.func.nullif(chains.c.route, ""))
@@ -111,7 +111,7 @@ def _purge_texts(engine: sa.Engine, route: str | None, before: float, now: float
     )
     private = answers.c.digest.is_not(None) | answers.c.id.in_(sa.select(texts.c.answer_id))
     oldest_first = sa.select(answers.c.id, answers.c.created_at).where(old, private).order_by(answers.c.created_at)
-    reached = 0.0  # what was erased is not read again
+    reached = 0.0  # erased rows are not read again
     while True:
         with transaction(engine, "write") as connection:
             next_ones = oldest_first.where(answers.c.created_at >= reached).limit(ROWS_AT_A_TIME)
@@ -132,7 +132,7 @@ def _erase(connection: sa.Connection, ids: Sequence[str], now: float) -> None:
 
 
 def _purge_rows(engine: sa.Engine, route: str | None, before: float, key: bytes) -> Iterator[int]:
-    """Rows of a route up to the first, in each chain, that is young enough to stay."""
+    """Delete the rows of a route in each chain up to the first row that is recent enough."""
     with transaction(engine) as connection:
         writers = connection.execute(sa.select(chains.c.writer).where(chains.c.route == (route or ""))).scalars().all()
     for writer in writers:
@@ -149,7 +149,7 @@ def _purge_rows(engine: sa.Engine, route: str | None, before: float, key: bytes)
 
 
 def _cut(engine: sa.Engine, writer: str, route: str | None, before: float, key: bytes) -> int:
-    """Cut one piece off the beginning of a chain; how many rows that were."""
+    """Delete rows at the beginning of a chain; returns their number."""
     rows = sa.and_(answers.c.writer == writer, answers.c.route.is_not_distinct_from(route))
     place = sa.and_(chains.c.writer == writer, chains.c.route == (route or ""))
     with transaction(engine, "write") as connection:
@@ -162,7 +162,7 @@ def _cut(engine: sa.Engine, writer: str, route: str | None, before: float, key: 
             return 0
         cut = sa.select(answers.c.id, answers.c.hash).where(rows, answers.c.seq <= last).order_by(answers.c.seq)
         rows_cut = connection.execute(cut).all()
-        if not rows_cut:  # they are missing, and the verification should say so
+        if not rows_cut:  # rows are missing, and verification must report that
             return 0
         _delete(connection, [row.id for row in rows_cut])
         seal = chain.seal(writer, route or "", "start", Head(last, rows_cut[-1].hash), key)
@@ -185,7 +185,7 @@ def _record(connection: sa.Connection, actor: str, what: str, note: str) -> None
 
 
 def _overwrite(engine: sa.Engine) -> None:
-    """SQLite keeps old pages in its log until that is written back; PostgreSQL leaves this to its vacuum."""
+    """Overwrite deleted data: SQLite keeps old pages in its log until a checkpoint; PostgreSQL's vacuum does this by itself."""
     if engine.dialect.name == "sqlite":
         with engine.connect() as connection:
             connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")

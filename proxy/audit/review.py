@@ -1,10 +1,10 @@
-"""Which answers a person should look at next: of the last month, those on which, and on whose claims, nobody but a grader gave a verdict. Where
-answers are under a promise, what a client volunteered does not keep them out: who complains is not a random sample.
+"""The review queue: answers of the last month without a verdict, on them or their claims, other than a grader's. For answers under a promise a
+client's volunteered verdict does not count as one, because complaints are not a random sample.
 
-Three orders. `random`: by the random end of the audit id. `spread`: each level of raw confidence as often as it occurs, by lot within a level, which makes a map
-from fewer verdicts and leaves every answer as likely to be looked at as any other. `mixed`: half by lot, a quarter what the map is least sure of, a quarter where a
-verdict is expected to surprise most. What `mixed` picks by confidence says nothing of the route as a whole, so it is picked among one half of the ids and the lots are
-drawn from the other: neither takes answers away from the other, and `is_picked` tells which are which by the id.
+Three orders. `random`: by the random end of the audit id. `spread`: each level of raw confidence as often as it occurs, at random within a level;
+this needs fewer verdicts for a map and leaves all answers equally likely. `mixed`: half at random, a quarter where the map is least sure, a quarter
+where a verdict is expected to surprise most. Answers that `mixed` selects by confidence do not represent the route, so they are selected from one
+half of the ids and random ones from the other: neither takes answers from the other, and `is_picked` distinguishes them by id.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from hedgerow.proxy.audit.tables import answers, claim_verdicts, texts, verdicts
 Order = Literal["mixed", "spread", "random"]
 Why = Literal["random", "uncertain", "surprising", "spread"]
 LOTS = 0.5
-"""Share of the ids that `mixed` draws its lots from; among the others it picks."""
+"""Share of the ids from which `mixed` draws at random; from the others it selects by confidence."""
 CANDIDATES = 2000
-"""Newest answers that are chosen from."""
+"""Number of newest answers to choose from."""
 _OWN_ID = re.compile("hr_[0-9a-f]{27}")
 MAX_AGE_S = 30 * 86_400.0
 _TURNS: tuple[Why, ...] = ("random", "uncertain", "random", "surprising")
@@ -36,12 +36,12 @@ _TURNS: tuple[Why, ...] = ("random", "uncertain", "random", "surprising")
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """How far one level of confidence has been looked at, in the order `spread`.
+    """Progress of one level of confidence in the order `spread`.
 
     Attributes:
-        share: of the route's answers that are at it.
-        judged: how many of those at it a person has judged.
-        judged_in_all: answers of the route that a person has judged.
+        share: share of the route's answers at this level.
+        judged: number of them judged by a person.
+        judged_in_all: number of the route's answers judged by a person.
     """
 
     share: float
@@ -51,14 +51,14 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class ReviewItem:
-    """An answer to look at.
+    """An answer to review.
 
     Attributes:
-        answer: what the client read.
+        answer: the text that the client read.
         mean: calibrated mean.
         graded: a grader's verdict, if there is one.
-        why: how it came into the queue.
-        level: where that is `spread`.
+        why: the reason why it is in the queue.
+        level: for the order `spread`.
     """
 
     id: str
@@ -75,7 +75,7 @@ class ReviewItem:
 
 
 def is_picked(answer_id: str, order: Order) -> bool:
-    """Whether this order takes the answer for its confidence and not by lot: a verdict on it counts for maps and alarms, not for figures of a whole route."""
+    """Whether this order selects the answer by confidence, not at random: a verdict on it counts for maps and alarms, not for figures of a route."""
     return order == "mixed" and _OWN_ID.fullmatch(answer_id) is not None and not in_sample(answer_id, LOTS)
 
 
@@ -87,7 +87,7 @@ def review_queue(
     skip: Collection[str] = (),
     order: Order = "mixed",
 ) -> list[ReviewItem]:
-    """The next answers, in the same order however often one asks, as long as no verdict and no answer comes in.
+    """The next answers; the order is stable until a verdict or an answer is added.
 
     Raises:
         StoreError: the store cannot be read.
@@ -109,7 +109,7 @@ def _lot(row: Any) -> str:
 
 
 def choose(rows: Sequence[Any], limit: int) -> list[tuple[Any, Why]]:
-    """Rows (`id`, `mean`, `fd_expected`) in turn by lot and by what a verdict would say of the map, none twice; where one side is used up, from the other."""
+    """Rows (`id`, `mean`, `fd_expected`) in turn at random and by their value for the map, none twice; when one side is exhausted, from the other."""
     orders: dict[Why, Callable[[Any], Any]] = {
         "random": _lot,
         "uncertain": lambda row: abs(row["mean"] - 0.5),
@@ -130,7 +130,7 @@ def choose(rows: Sequence[Any], limit: int) -> list[tuple[Any, Why]]:
 
 
 def choose_spread(rows: Sequence[Any], judged: Sequence[tuple[str, float]], limit: int) -> list[tuple[Any, Level]]:
-    """Rows (`id`, `route`, `raw_mean`) so that each level of a route's confidence is judged as often as it occurs; `judged` are route and raw mean of what was."""
+    """Rows (`id`, `route`, `raw_mean`) ordered so that each level of a route's confidence is judged as often as it occurs; `judged` are the route and raw mean of judged answers."""
     if not rows:
         return []
     routes = np.array([row["route"] for row in rows] + [name for name, _ in judged])

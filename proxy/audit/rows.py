@@ -1,4 +1,4 @@
-"""From an entry to what the database takes: privacy applied, text made storable, a digest of the private part."""
+"""From an entry to database rows: privacy applied, text made storable, a digest of the private part."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from hedgerow.proxy.audit.privacy import kept
 from hedgerow.proxy.audit.tables import answers, texts
 
 LARGEST_COUNT = 2**31 - 1
-"""Of tokens: what PostgreSQL's integers hold. An upstream that reports more is not counting tokens."""
+"""Largest token count that PostgreSQL's integers hold; larger reports cannot be token counts."""
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _LISTS = tuple(str(c.name) for c in texts.columns if isinstance(c.type, sa.JSON))
 _ZEROS: Row = dict.fromkeys(("tokens_answer", "tokens_samples", "tokens_rewrite", "tokens_escalation"), 0)
 
 
 def prepare(entry: Entry, key: bytes) -> Prepared:
-    """An entry as it will be stored.
+    """An entry in its stored form.
 
     `key` keys the hashes, where there is one.
     """
@@ -46,18 +46,18 @@ def prepare(entry: Entry, key: bytes) -> Prepared:
 
 
 def user_hash(user: str, key: bytes) -> str:
-    """What stands for a client's user. Without a key it is SHA-256: whoever guesses the name can find its rows."""
+    """The stored hash of a client's user. Without a key it is SHA-256, so that somebody who guesses the name can find its rows."""
     data = user.encode("utf-8", "replace")
     return (hmac.digest(key, data, "sha256") if key else hashlib.sha256(data).digest()).hex()
 
 
 def text_parameters(row: Row) -> Row:
-    """A row of `texts` as the driver takes it."""
+    """A row of `texts` as parameters for the driver."""
     return row | {name: orjson.dumps(row[name]).decode() for name in _LISTS if row.get(name) is not None}
 
 
 def _storable_row(row: Row) -> Row:
-    """The row as both databases give it back, so that its hash can be computed again."""
+    """The row as both databases return it, so that its hash can be computed again."""
     whole: Row = _ZEROS.copy()
     for name, value in row.items():
         if value is not None:
@@ -71,15 +71,15 @@ def _storable_texts(texts: dict[str, Any]) -> Row:
 
 
 def storable(text: str) -> str:
-    """Text that both databases keep: no NUL, no half of a surrogate pair; U+FFFD stands in their place."""
+    """Text that both databases can store: U+FFFD replaces NUL and halves of surrogate pairs."""
     if text.isascii() and "\0" not in text:
         return text
     return _UNSTORABLE.sub("\ufffd", text)
 
 
 def _conversion(kind: Any) -> Callable[[Any], Any] | None:
-    """What makes a value storable in a column; None where every value is. A string longer than its column ends in an ellipsis; story and claims
-    become the text that is stored.
+    """The function that makes a value storable in a column; None if every value is. A string longer than its column ends in an ellipsis; story and
+    claims become text.
     """
     if isinstance(kind, sa.JSON):
         return lambda value: orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()

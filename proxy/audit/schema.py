@@ -1,7 +1,7 @@
-"""Bringing a database to the schema of this version.
+"""Create or migrate a database to the schema of this version.
 
-An empty database gets today's tables as `tables.py` defines them; only one that an older version made is migrated. Alembic is imported
-only for that: it would double the time of every start.
+An empty database gets the tables of `tables.py`; only a database of an older version is migrated. Alembic is imported only for that, because it
+would double the time of every start.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from hedgerow.proxy.errors import StoreError
 HEAD = "0015"
 """The newest migration; a test holds it against the files in `migrations/versions`."""
 MIGRATION_S = 60
-"""Longest that a starting process waits for another one's migration, where SQLite needs a limit."""
+"""SQLite: seconds that a starting process waits for another one's migration."""
 MIGRATIONS = Path(__file__).parent / "migrations"
 _LOCK = 0x6865_6467_6572
-"""Any number that nobody else locks: "hedger" in ASCII."""
+"""The number of the advisory lock: "hedger" in ASCII."""
 
 
 def version(connection: sa.Connection) -> str | None:
-    """The revision that a database stands at; None for an empty one."""
+    """The revision of a database; None for an empty one."""
     if not sa.inspect(connection).has_table("alembic_version"):
         return None
     revision = connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar()
@@ -31,7 +31,7 @@ def version(connection: sa.Connection) -> str | None:
 
 
 def migrate(engine: sa.Engine) -> None:
-    """Create the tables or bring them up to date; changes nothing where they are.
+    """Create or migrate the tables; does nothing if they are up to date.
 
     Raises:
         StoreError: the database was written by a newer version, or cannot be opened.
@@ -51,12 +51,12 @@ def migrate(engine: sa.Engine) -> None:
     except sa.exc.SQLAlchemyError as error:
         said = str(getattr(error, "orig", None) or "").partition("\n")[
             0
-        ]  # the database's own words, such as "disk is full"
+        ]  # the database's own message, such as "disk is full"
         raise StoreError(f"the audit store cannot be opened: {said or error.__class__.__name__}") from error
 
 
 def _wait_for_other_migrations(connection: sa.Connection) -> None:
-    """Of several processes that start at the same moment one migrates at a time."""
+    """Take the lock, so that of several starting processes one migrates at a time."""
     if connection.dialect.name == "sqlite":
         connection.exec_driver_sql(f"PRAGMA busy_timeout = {MIGRATION_S * 1000}")
         connection.exec_driver_sql("BEGIN IMMEDIATE")
@@ -65,7 +65,7 @@ def _wait_for_other_migrations(connection: sa.Connection) -> None:
 
 
 def _create(connection: sa.Connection) -> None:
-    """Today's tables, and the newest revision's stamp in the table that Alembic keeps it in."""
+    """Create the present tables, and record the newest revision in Alembic's table."""
     metadata.create_all(connection)
     stamp = sa.Table("alembic_version", sa.MetaData(), sa.Column("version_num", sa.String(32), primary_key=True))
     stamp.create(connection, checkfirst=True)

@@ -1,4 +1,4 @@
-"""What was said and how sure it was: answers with a confidence and the confidence that people perceive in their words, as columns."""
+"""Answers with their confidence and the perceived confidence of their words, as columns."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from hedgerow.proxy.audit.tables import answers, texts, verdicts
 from hedgerow.proxy.types import Json
 
 OWN_WORDS, SERVED = "own words", "served"
-"""How an answer may be worded: by the model itself, and as the client got it."""
+"""Wordings of an answer: the model's own, and the served one."""
 WORDINGS = ("answer", "prompt", "question", "samples", "model", "dataset", "correct")
 """The columns of an export of wordings."""
 _AT_A_TIME = 2000
 MAX_SPOKEN = 20_000
-"""Newest answers that are read; more would only make the page slow."""
+"""Number of newest answers that are read; more would only make pages slow."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpokenAnswers:
-    """Answers whose confidence was measured and whose words were read, newest first; columns of shape (n,).
+    """Answers with a measured confidence and a perceived confidence, newest first; columns of shape (n,).
 
     Attributes:
         created_at: seconds since 1970, UTC.
         route: names.
         raw, calibrated: mean confidence, before and after the map.
-        served: mean perceived confidence of the final words (shadow: of what would have been served).
-        own: the same of the draft's own words; NaN where it was not read (rows from before schema 0004).
-        abstained: answers of the period that were refused for want of confidence; they are not among the columns.
-        complete: False where there are more than `MAX_SPOKEN`, and these are the newest.
+        served: mean perceived confidence of the final text (in shadow, of the one that would have been served).
+        own: the same of the draft's own words; NaN if not measured (rows from before schema 0004).
+        abstained: number of answers refused because of low confidence; they are not in the columns.
+        complete: False if there are more than `MAX_SPOKEN`, of which these are the newest.
     """
 
     created_at: NDArray[np.float64]
@@ -89,8 +89,8 @@ def spoken(connection: Connection, period: Period, route: str | None = None) -> 
 
 
 def export_wordings(engine: sa.Engine, *, route: str | None = None, since: float = 0.0) -> Iterator[Json]:
-    """Answers whose texts are stored, oldest first, each twice: in the model's own words and as they were served, with the other answers drawn: what
-    `hedgerow faithfulness --data` reads. Hashed texts are left out.
+    """Answers with stored texts, oldest first, for `hedgerow faithfulness --data`: each in the model's own words and as served, with the other samples.
+    Hashed texts are left out.
 
     Raises:
         StoreError: the store cannot be read.
@@ -112,7 +112,7 @@ def export_wordings(engine: sa.Engine, *, route: str | None = None, since: float
 def _wordings(row: Any) -> Iterator[Json]:
     others = [text for text in row.samples or () if text]
     if row.draft in others:
-        others.remove(row.draft)  # the answer is not held against itself
+        others.remove(row.draft)  # the answer is not compared with itself
     if not others or row.draft is None:
         return
     known = {"question": row.question or "", "samples": others, "model": row.model or "", "dataset": row.route or ""}

@@ -1,7 +1,7 @@
-"""Where rows wait while the store is down: one append-only file a process, replayed when the store is back.
+"""The spool for rows while the store is down: one append-only file a process, replayed when the store is back.
 
-A line is a checksum and a row; an append returns when it is durable. The file is locked by the process that writes it, so that another
-one finds and replays what a dead process left behind. A last line that was torn by the death was never promised to anybody.
+A line is a checksum and a row; an append returns when it is durable. The file is locked by its process, so that another process can find and
+replay the file of a dead one. An incomplete last line was never reported as written.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Spool:
 
     @classmethod
     def open(cls, path: Path, *, create: bool = True) -> Spool | None:
-        """Open and lock a file; None where another process has it, or where it is gone.
+        """Open and lock a file; None if another process has it, or it is gone.
 
         Raises:
             OSError: it cannot be opened.
@@ -53,16 +53,16 @@ class Spool:
         except BlockingIOError:
             os.close(descriptor)
             return None
-        if os.fstat(descriptor).st_nlink == 0:  # replayed and removed between the opening and the lock
+        if os.fstat(descriptor).st_nlink == 0:  # replayed and removed between opening and locking
             os.close(descriptor)
             return None
         return cls(path, descriptor)
 
     def append(self, rows: Sequence[Prepared]) -> None:
-        """Return when the rows are durable.
+        """Append rows; returns when they are durable.
 
         Raises:
-            OSError: they could not be written; the file is as it was.
+            OSError: they could not be written; the file is unchanged.
         """
         data = b"".join(map(_line, rows))
         try:
@@ -96,7 +96,7 @@ class Spool:
                     log.warning("audit_spool_torn", file=self.path.name, line=number)
 
     def remove(self) -> None:
-        """Take the file away: its rows are in the store."""
+        """Delete the file: its rows are in the store."""
         if self._damaged:
             self.path.rename(self.path.with_suffix(".damaged"))
         else:
@@ -104,17 +104,17 @@ class Spool:
         os.close(self._descriptor)
 
     def close(self) -> None:
-        """Let go of the file; its rows wait for whoever opens it next."""
+        """Close and unlock the file; its rows wait for the next process."""
         if self._size == 0:
             self.path.unlink(missing_ok=True)
         os.close(self._descriptor)
 
 
 def unwritable(folder: Path) -> str | None:
-    """What keeps a spool from being written in a folder, in a sentence; found out without leaving anything there."""
+    """One sentence on why a spool cannot be written in a folder; None if it can. Leaves no file behind."""
     nearest = next(
         path for path in (folder.absolute(), *folder.absolute().parents) if os.path.exists(path)
-    )  # unlike Path.exists, False where a parent may not be searched
+    )  # unlike Path.exists, False if a parent folder is not readable
     try:
         with tempfile.TemporaryFile(dir=nearest):
             return None
@@ -126,7 +126,7 @@ def unwritable(folder: Path) -> str | None:
 
 
 def waiting(folder: Path) -> Iterator[Spool]:
-    """Files of rows that no living process holds, locked for us."""
+    """Files of rows that no living process holds, locked for this one."""
     for path in sorted(folder.glob("*.spool")):
         spool = Spool.open(path, create=False)
         if spool is not None:
@@ -147,7 +147,7 @@ def _row(line: bytes) -> Prepared | None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the file's name as durable as its content."""
+    """Sync the folder, so that the file's name is durable too."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,9 +1,8 @@
-"""The audit store: answers, their confidence, and, once known, whether they were right.
+"""The audit store: answers, their confidence, and verdicts on them.
 
-A writer thread (`writer.py`) commits all rows that wait in one transaction, so that many requests share one commit; a caller that awaits
-its row goes on when that commit is durable. Rows that nobody waits for are gathered for a moment first: the writer competes with the event
-loop for the interpreter, and few large batches cost it least. Reads take connections of their own and see every row that was handed in
-before them. SQL stays in this folder.
+A writer thread (`writer.py`) commits all waiting rows in one transaction, so that many requests share one commit; a caller that awaits its row
+continues when the commit is durable. Rows that nobody awaits are collected for a moment first: the writer competes with the event loop for the
+interpreter, and few large batches cost least. Reads use their own connections and see every row handed in before them. SQL stays in this folder.
 """
 
 from __future__ import annotations
@@ -37,23 +36,23 @@ log = structlog.get_logger(__name__)
 
 T = TypeVar("T")
 GATHER_S = 0.1
-"""Longest that a row without a waiter stays out of the queue."""
+"""Seconds for which rows without a waiter are collected."""
 SUM_UP_EVERY_S = 300.0
-"""Seconds between two looks whether an hour can be summed up."""
+"""Seconds between two checks whether an hour can be summed up."""
 SUM_UP_PAUSE_S = 0.5
-"""Seconds between two hours, where an old store has many: writers come first."""
+"""Seconds between two hours to sum up, if an old store has many: writers come first."""
 LATE_ROW_S = 1.0
-"""Longest that the row of an answer which a client has may need until every process sees it, or sees that it is under way."""
+"""Seconds until every process sees the row of a served answer, or sees that it is being written."""
 LOOK_AGAIN_S = (0.05, 1.0)
-"""Seconds between the first two looks for a row that is late, and longest between two; each pause is twice the one before."""
+"""First and longest pause in seconds between checks for a late row; each pause is twice the previous one."""
 
 
 class AuditStore:
-    """Rows go in through `write` and `enqueue`. Safe to use from one event loop.
+    """The audit store. Rows are added by `write` and `enqueue`. For use from one event loop.
 
     Attributes:
-        engine: for reads, and for writes of everything but rows; they take connections of their own.
-        key: of the hashes; empty where none is configured.
+        engine: for reads, and for writes other than rows; they use their own connections.
+        key: the key of the hashes; empty if none is configured.
         writer: the thread that writes rows.
     """
 
@@ -68,11 +67,11 @@ class AuditStore:
 
     @property
     def down(self) -> bool:
-        """Whether the store could not be written when that was last tried; it is tried again every second."""
+        """Whether the last attempt to write failed; it is repeated every second."""
         return self.writer.down is not None
 
     async def write(self, entry: Entry, *, may_spool: bool = True) -> None:
-        """Return when the row is durable: in the store, or, where it may wait, in the spool.
+        """Write a row; returns when it is durable, in the store or, if it may wait, in the spool.
 
         Raises:
             StoreError: it could not be written.
@@ -80,13 +79,13 @@ class AuditStore:
         await self._hand_over([entry], may_spool)
 
     def enqueue(self, entry: Entry) -> None:
-        """Write the row soon; a failure is logged and counted. For rows without a confidence, whose answer must not wait."""
+        """Write a row soon; a failure is logged and counted. For rows without a confidence, whose answers must not wait."""
         if not self._gathered:
             self._loop.call_later(GATHER_S, self._hand_over_gathered)
         self._gathered.append(entry)
 
     async def flush(self) -> None:
-        """Return when every row that was handed in before is written."""
+        """Wait until every row handed in before is written."""
         await self._hand_over([], may_spool=True)
 
     def _hand_over_gathered(self) -> None:
@@ -102,22 +101,22 @@ class AuditStore:
         await done
 
     def _wake_waiters(self, settled: Sequence[Settlement]) -> None:
-        """From the writer's thread: wake whoever waits for a commit."""
+        """Wake the waiters of a commit; called from the writer's thread."""
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(_wake, settled)
 
     async def get(self, name: str) -> Json | None:
-        """One row with its texts and verdicts, by audit id or by the completion's own id; None where there is none.
+        """One row with its texts and verdicts, by audit id or the completion's own id; None if there is none.
 
         Raises:
             StoreError: the store cannot be read.
         """
-        if "\0" in name:  # no id has one, and PostgreSQL refuses to look for it
+        if "\0" in name:  # no id contains NUL, and PostgreSQL refuses to search for it
             return None
         return await self.read(partial(read_answer, name=name))
 
     async def read(self, query: Callable[[sa.Connection], T]) -> T:
-        """The result of a query of one snapshot, on a worker thread; it sees every row that was handed in before.
+        """Run a query in one snapshot in a worker thread; it sees every row handed in before.
 
         Raises:
             StoreError: the store cannot be read.
@@ -130,8 +129,8 @@ class AuditStore:
             return query(connection)
 
     async def add_verdicts(self, added: Sequence[Verdict]) -> list[VerdictResult | None]:
-        """Write verdicts, at most `MAX_VERDICTS`, together with those of other callers that wait; None in the place of each whose answer or
-        claim does not exist.
+        """Write at most `MAX_VERDICTS` verdicts, together with those of other waiting callers; None in place of a verdict whose answer or claim does
+        not exist.
 
         Raises:
             StoreError: the store cannot be written.
@@ -139,7 +138,7 @@ class AuditStore:
         return await self._verdicts.add(added)
 
     async def announce(self, response_id: str, seconds: float) -> None:
-        """Let every process know that the row of an answer which its client has will be there within so many seconds.
+        """Announce to all processes that the row of a served answer will be written within `seconds`.
 
         Raises:
             StoreError: the store cannot be written.
@@ -150,7 +149,7 @@ class AuditStore:
         return await anyio.to_thread.run_sync(announce, self.engine, announced)
 
     async def add_verdicts_in_time(self, added: Sequence[Verdict]) -> list[VerdictResult | None]:
-        """As `add_verdicts`, but a verdict that comes before its row waits for it, also where another process makes it.
+        """As `add_verdicts`, but a verdict that arrives before its row waits for it, also if another process writes it.
 
         Raises:
             StoreError: the store cannot be read or written.
@@ -172,7 +171,7 @@ class AuditStore:
         return await anyio.to_thread.run_sync(write_verdicts, self.engine, added)
 
     async def erase(self, name: str, *, actor: str) -> int:
-        """Drop the texts of an answer, by audit id or by the completion's own id; returns how many answers that were.
+        """Erase the texts of an answer, by audit id or the completion's own id; returns the number of answers.
 
         Raises:
             StoreError: the store cannot be written.
@@ -183,14 +182,14 @@ class AuditStore:
         return await anyio.to_thread.run_sync(partial(erase, self.engine, actor=actor, names=(name,)))
 
     async def aclose(self) -> None:
-        """Write what waits, then close."""
+        """Write waiting rows, then close."""
         self._hand_over_gathered()
         await anyio.to_thread.run_sync(self.writer.close)
         self.engine.dispose()
 
 
 async def open_store(settings: Audit, count_lost: Callable[[int], None]) -> AuditStore:
-    """Open the store, bring its schema up to date, and replay what an earlier process left in the spool.
+    """Open the store, migrate its schema, and replay the spools of earlier processes.
 
     Raises:
         StoreError: it cannot be opened.
@@ -200,8 +199,8 @@ async def open_store(settings: Audit, count_lost: Callable[[int], None]) -> Audi
 
 
 async def purge_regularly(store: AuditStore, settings: Callable[[], Settings]) -> None:
-    """Purge the store every `audit.purge_every_s` seconds until cancelled, unless another process does it for all; a failed purge is logged
-    and tried again.
+    """Purge the store every `audit.purge_every_s` seconds until cancelled, unless another process has this duty; a failed purge is logged and tried
+    again.
     """
 
     def turn(settings: Settings) -> Purged:
@@ -222,7 +221,7 @@ async def purge_regularly(store: AuditStore, settings: Callable[[], Settings]) -
 
 
 async def sum_up_regularly(store: AuditStore) -> None:
-    """Sum up the hours that have ended, one after the other, until cancelled, unless another process does it for all; what fails is logged and tried again."""
+    """Sum up ended hours one after the other until cancelled, unless another process has this duty; failures are logged and tried again."""
 
     def turn() -> int | None:
         if not leases.take(store.engine, "sums", store.writer.id, 2 * SUM_UP_EVERY_S):
@@ -239,14 +238,14 @@ async def sum_up_regularly(store: AuditStore) -> None:
 
 
 def hash_key(settings: Audit) -> bytes:
-    """The key of the audit's hashes; empty where none is configured."""
+    """The key of the audit's hashes; empty if none is configured."""
     return known("audit.hash_key", settings.hash_key.get_secret_value()).encode() if settings.hash_key else b""
 
 
 def read_answer(connection: sa.Connection, name: str) -> Json | None:
     """One row with its texts and verdicts (oldest first), by audit id first, then by the completion's id.
 
-    The newest row counts, should an upstream repeat its ids.
+    If an upstream repeats its ids, the newest row counts.
     """
     for column in (answers.c.id, answers.c.response_id):
         statement = sa.select(answers).where(column == name).order_by(answers.c.created_at.desc()).limit(1)

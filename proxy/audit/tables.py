@@ -1,4 +1,4 @@
-"""The audit's tables, defined once. After a release a change here needs a migration beside it (`proxy/audit/migrations/versions`)."""
+"""The audit's tables. A change here needs a migration (`proxy/audit/migrations/versions`)."""
 
 from __future__ import annotations
 
@@ -102,14 +102,14 @@ answers = sa.Table(
 
 
 def _index_answers_with(given: str, name: str, *columns: str) -> None:
-    """Index the answers in which a column is given: in most it is null."""
+    """Index the answers in which a column is not null; in most it is null."""
     where = answers.c[given].is_not(None)
     sa.Index(name, *(answers.c[column] for column in columns), info={"sqlite": where, "postgresql": where})
 
 
 _index_answers_with("key", "ix_answers_key_created_at", "key", "created_at")
 _index_answers_with("arm", "ix_answers_arm", "route", "arm")
-# all that the pages read of answers with a confidence: how sure they sounded, and with which markers
+# all columns that pages read of answers with a confidence: perceived confidence and markers
 _index_answers_with(
     *("raw_alpha", "ix_answers_measured", "created_at", "route", "raw_alpha", "raw_beta", "alpha", "beta"),
     *("perceived_alpha", "perceived_beta", "own_alpha", "own_beta", "status", "own_marker", "hedge"),
@@ -145,19 +145,19 @@ chains = sa.Table(
 
 
 CURRENT: Mapping[str, Any] = {"info": {"sqlite": sa.text("current = 1"), "postgresql": sa.text("current")}}
-"""Of an index of the verdicts that count, in the words that queries use: SQLite knows an index's condition by its form."""
+"""Condition of an index on current verdicts, in exactly the form that queries use: SQLite compares the form."""
 
 
 @sa.event.listens_for(metadata, "before_create")
 def give_conditions(_metadata: sa.MetaData, connection: sa.Connection, **_: Any) -> None:
-    """Give indices of some rows their condition. Given where they are defined, it would load the dialects of all databases at every start."""
+    """Set the conditions of partial indices. In their definitions, they would load the dialects of all databases at every start."""
     name = connection.dialect.name
     for index in (index for table in metadata.tables.values() for index in table.indexes if name in index.info):
         index.dialect_kwargs[f"{name}_where"] = index.info[name]
 
 
 def _verdict_columns() -> list[sa.Column[Any]]:
-    """What every verdict has: its answer, the outcome, who says so, and the scores of the confidence."""
+    """Columns of every verdict: its answer, the outcome, its source, and the scores of the confidence."""
     return [
         sa.Column("id", sa.Integer, primary_key=True),
         sa.Column("answer_id", sa.String(32), sa.ForeignKey("answers.id"), nullable=False, index=True),

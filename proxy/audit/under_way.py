@@ -1,4 +1,4 @@
-"""Answers that clients have and whose rows are still being made, for all processes that share the store: a verdict on one waits for its row."""
+"""Served answers whose rows are still being written, for all processes that share the store: a verdict on one waits for its row."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hedgerow.proxy.audit.engine import transaction
 from hedgerow.proxy.audit.tables import answers, under_way
 
 Announced = tuple[str, float]
-"""A completion's own id, and by when its row is there (seconds since 1970)."""
+"""A completion's own id, and the time by which its row is written (seconds since 1970)."""
 _ANNOUNCE = sa.text(
     "INSERT INTO under_way (response_id, until) VALUES (:response_id, :until) "
     "ON CONFLICT (response_id) DO UPDATE SET until = excluded.until"
@@ -19,7 +19,7 @@ _ANNOUNCE = sa.text(
 
 
 def announce(engine: sa.Engine, announced: Sequence[Announced]) -> list[None]:
-    """Say that rows are under way; one None for each. Sorted, so that two processes that repeat ids do not wait for each other.
+    """Announce rows that are being written; returns one None for each. Sorted, so that two processes with the same ids cannot deadlock.
 
     Raises:
         StoreError: the store cannot be written.
@@ -31,7 +31,7 @@ def announce(engine: sa.Engine, announced: Sequence[Announced]) -> list[None]:
 
 
 def any_under_way(engine: sa.Engine, names: Collection[str]) -> bool:
-    """Whether one of these completions' ids has no row yet and will have one.
+    """Whether one of these completions' ids has an announced row that is not written yet.
 
     Raises:
         StoreError: the store cannot be read.
@@ -45,7 +45,7 @@ def any_under_way(engine: sa.Engine, names: Collection[str]) -> bool:
 
 
 def forget(engine: sa.Engine) -> None:
-    """Delete what is past its time.
+    """Delete expired announcements.
 
     Raises:
         StoreError: the store cannot be written.

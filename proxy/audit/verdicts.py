@@ -1,8 +1,8 @@
-"""Verdicts on answers and on single claims of long ones, from clients, people, files and graders: scored against the confidence, kept with their
-history, in a table each.
+"""Verdicts on answers and on single claims, from clients, people, files and graders: scored against the confidence, and kept with their history in
+two tables.
 
-Of the verdicts on an answer, and on a claim, one is current: the latest, except that a grader's never takes the place of anybody else's. A repeated
-verdict (same kind, same source, same outcome) changes nothing.
+One verdict on an answer or claim is current: the latest, except that a grader's never replaces another's. A repeated verdict (same kind, source and
+outcome) changes nothing.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
-from hedgerow import calibration  # lazy: what a name needs is imported when it is used
+from hedgerow import calibration  # lazy: modules are imported when a name is used
 from hedgerow.proxy.audit.engine import transaction
 from hedgerow.proxy.audit.tables import answers, claim_verdicts, verdicts
 
 Kind = Literal["client", "human", "import", "grader"]
 PICKED = 0.0
-"""The propensity of a verdict on an answer that the review queue picked for its confidence: no lot would have drawn it."""
+"""The propensity of a verdict on an answer that the review queue selected by confidence, not at random."""
 MAX_VERDICTS = 1000
-"""Most verdicts in one transaction."""
+"""Maximum number of verdicts in one transaction."""
 
 _ANSWER = [
     answers.c[name]
@@ -33,22 +33,22 @@ _ANSWER = [
 ]  # fmt: skip
 Row = Mapping[str, Any]
 Place = tuple[str, int | None]
-"""An answer, and the claim of it where a verdict is on one."""
+"""An answer and, for a verdict on a claim, the claim."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether an answer, or one claim of it, was right, as somebody says.
+    """A statement on whether an answer, or one of its claims, was right.
 
     Attributes:
         name: audit id, or the completion's own id.
         correct: 0 wrong .. 1 right.
-        source: a short word for who says so, as that side names itself.
-        actor: who exactly, where known.
+        source: a short name of its source, as the source names itself.
+        actor: the person, if known.
         claim: index into the claims of a long answer or the fields of a JSON answer; None for the answer as a whole.
-        path: the field that is meant, where it is named by its place instead.
-        owner: name of the key whose answers alone may be judged; None for everybody's.
-        propensity: probability, in (0, 1], with which the answer was drawn to be judged, where whoever judges draws at random; or `PICKED`.
+        path: JSONPath of a field, in place of `claim`.
+        owner: name of the key to whose answers the verdict is restricted; None for all answers.
+        propensity: probability, in (0, 1], with which the answer was drawn at random for judging; or `PICKED`; None if unknown.
     """
 
     name: str
@@ -69,8 +69,8 @@ class VerdictResult:
 
     Attributes:
         id: the audit id.
-        scores: `fd_raw`, `fd`, `fd_perceived`, `brier_raw`, `brier`, `nll_raw`, `nll`; None where the row has no such confidence.
-        changed: False where the same verdict stood already.
+        scores: `fd_raw`, `fd`, `fd_perceived`, `brier_raw`, `brier`, `nll_raw`, `nll`; None if the row lacks that confidence.
+        changed: False if the same verdict existed.
         counts: whether it is the current verdict on its answer, or on its claim.
     """
 
@@ -99,7 +99,7 @@ class VerdictResult:
 
 
 def write_verdicts(engine: sa.Engine, added: Sequence[Verdict]) -> list[VerdictResult | None]:
-    """Write verdicts, at most `MAX_VERDICTS`, in one transaction; None in the place of each whose answer or claim does not exist. Blocks.
+    """Write at most `MAX_VERDICTS` verdicts in one transaction; None in place of a verdict whose answer or claim does not exist. Blocks.
 
     Raises:
         StoreError: the store cannot be written.
@@ -129,7 +129,7 @@ def _table(verdict: Verdict) -> sa.Table:
 
 
 def _numbered(verdict: Verdict, row: Row | None) -> Verdict:
-    """A verdict on a field with the field's number, which is -1 where the answer has no such field."""
+    """A verdict on a field with the field's number; -1 if the answer has no such field."""
     if verdict.path is None:
         return verdict
     paths = [claim.get("path") for claim in (row or {}).get("claims") or ()]
@@ -137,12 +137,12 @@ def _numbered(verdict: Verdict, row: Row | None) -> Verdict:
 
 
 def _open_to(verdict: Verdict, row: Row | None) -> Row | None:
-    """The answer; None where the verdict comes with a named key, and the answer is another key's."""
+    """The answer; None if the verdict is restricted to a named key and the answer belongs to another."""
     return None if row is not None and verdict.owner not in (None, row["key"]) else row
 
 
 def _judged(row: Row | None, claim: int | None) -> Row | None:
-    """What a verdict is on: an answer, or an answer with the confidence of its claim; None where there is none of that number."""
+    """The subject of a verdict: an answer, or an answer with the confidence of its claim; None if the claim does not exist."""
     if row is None or claim is None:
         return row
     claims = row["claims"] or []
@@ -154,7 +154,7 @@ def _judged(row: Row | None, claim: int | None) -> Row | None:
 
 
 class _History:
-    """The verdicts on some answers, or on their claims, and what is added to them."""
+    """The verdicts on some answers or claims, and those to be added."""
 
     def __init__(self, connection: sa.Connection, ids: set[str], table: sa.Table) -> None:
         self._table = table
@@ -164,7 +164,7 @@ class _History:
         self._drawn: dict[Place, float] = {}
         self._added: list[dict[str, Any]] = []
         turn = sa.select(answers.c.id).where(answers.c.id.in_(ids)).order_by(answers.c.id).with_for_update()
-        connection.execute(turn)  # two verdicts on one answer at once take turns (SQLite: writers do anyway)
+        connection.execute(turn)  # concurrent verdicts on one answer are serialised (SQLite has one writer anyway)
         statement = sa.select(table).where(table.c.answer_id.in_(ids)).order_by(table.c.id)
         for row in connection.execute(statement).mappings():
             place = row["answer_id"], row.get("claim")
@@ -174,9 +174,9 @@ class _History:
                 self._current[place] = row["kind"]
 
     def add(self, verdict: Verdict, row: Row, scores: dict[str, float | None]) -> VerdictResult:
-        """One verdict on top of those before it.
+        """Add one verdict to the earlier ones.
 
-        What a lot had drawn stays drawn where the review queue picks it afterwards: else the answers that a grader drew would lose the unsure ones.
+        An answer that was drawn at random keeps this probability if the review queue selects it later: else a grader's sample would lose unsure answers.
         """
         place = row["id"], verdict.claim
         if verdict.propensity == PICKED:
@@ -199,7 +199,7 @@ class _History:
         return VerdictResult(verdict, row["id"], row["route"], row["status"], scores, changed, counts)
 
     def store(self, connection: sa.Connection) -> None:
-        """Write what was added; the mark of the current verdict is taken from the old ones first."""
+        """Write the added verdicts; the mark of the current verdict is removed from the old ones first."""
         table, superseded = self._table, [verdict for verdict in self._added if verdict["current"]]
         if superseded:
             old = table.c.answer_id.in_([verdict["answer_id"] for verdict in superseded])
@@ -212,7 +212,7 @@ class _History:
 
 
 def _find(connection: sa.Connection, names: Sequence[str], *, claims: bool) -> dict[str, Row]:
-    """Answers by audit id first, then by the completion's id (the newest, should an upstream repeat itself)."""
+    """Answers by audit id first, then by the completion's id (the newest, if an upstream repeats ids)."""
     rows: dict[str, Row] = {}
     columns = [*_ANSWER, answers.c.claims] if claims else _ANSWER
     for column in (answers.c.response_id, answers.c.id):
@@ -224,8 +224,8 @@ def _find(connection: sa.Connection, names: Sequence[str], *, claims: bool) -> d
 def score(rows: Sequence[Row], correct: Sequence[float]) -> list[dict[str, float | None]]:
     """Scores of the raw, the calibrated and the perceived confidence under each verdict.
 
-    A graded verdict c in (0, 1) scores the mean of both outcomes' scores, weighted by c and 1 - c. A row in shadow whose served answer
-    means something else than the draft is not scored: the verdict is not about what the confidence is of.
+    A fractional verdict c in (0, 1) scores the mean of both outcomes' scores, weighted by c and 1 - c. A row in shadow whose served answer differs in
+    meaning from the draft is not scored: the verdict is not about the answer whose confidence is known.
     """
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""Verifying the audit: every row is hashed again and compared with its chain, in one snapshot of the store."""
+"""Verify the audit: every row is hashed again and compared with its chain, in one snapshot of the store."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _TEXT_PREFIX = "texts."
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A row or chain that is not as it was written.
+    """A row or chain that was changed.
 
     Attributes:
-        writer, route: the chain; a route is empty where no route took the request.
-        seq: the place in it, or the first of several.
+        writer, route: the chain; the route is empty if no route matched the request.
+        seq: the position in it, or the first of several.
         what: the fault, as one clause.
     """
 
@@ -44,9 +44,9 @@ class Report:
 
     Attributes:
         rows: rows in chains.
-        unchained: rows outside every chain, which no verification covers.
-        erased: rows whose texts were dropped by erasure or retention.
-        purged: rows that retention deleted.
+        unchained: rows outside every chain, which cannot be verified.
+        erased: rows whose texts were deleted by erasure or retention.
+        purged: rows deleted by retention.
     """
 
     chains: int = 0
@@ -58,7 +58,7 @@ class Report:
 
 
 def verify(engine: sa.Engine, key: bytes, on_rows: Callable[[int], None] = lambda _: None) -> Report:
-    """Verify everything; `on_rows` receives how many more rows were read.
+    """Verify everything; `on_rows` receives the number of further rows read.
 
     Raises:
         StoreError: the store cannot be read.
@@ -68,7 +68,7 @@ def verify(engine: sa.Engine, key: bytes, on_rows: Callable[[int], None] = lambd
 
 
 def count(engine: sa.Engine) -> int:
-    """Rows that a verification will read.
+    """Number of rows that a verification will read.
 
     Raises:
         StoreError: the store cannot be read.
@@ -78,7 +78,7 @@ def count(engine: sa.Engine) -> int:
 
 
 def examine(connection: sa.Connection, key: bytes, on_rows: Callable[[int], None] = lambda _: None) -> Report:
-    """Verify what a transaction sees."""
+    """Verify the rows that a transaction sees."""
     ends = {(end["writer"], end["route"]): dict(end) for end in connection.execute(sa.select(chains)).mappings()}
     report = Report(chains=len(ends), purged=sum(end["start_seq"] for end in ends.values()))
     for place, rows in groupby(_rows(connection, on_rows), key=lambda row: (row["writer"], row["route"] or "")):
@@ -92,7 +92,7 @@ def examine(connection: sa.Connection, key: bytes, on_rows: Callable[[int], None
 
 
 def _rows(connection: sa.Connection, on_rows: Callable[[int], None]) -> Iterator[Row]:
-    """All rows with their texts, chain by chain and in order. Story and claims are read as the texts that were hashed."""
+    """All rows with their texts, chain by chain and in order. Story and claims are read as the text that was hashed."""
     columns = [*(answers.c[name] for name in _COLUMNS), *(texts.c[name] for name in _TEXT)]
     names = [*_COLUMNS, *(_TEXT_PREFIX + name for name in _TEXT), *_JSON]
     statement = (
@@ -143,7 +143,7 @@ def _verify_ends(place: tuple[str, str], end: Row, key: bytes, add: Callable[[in
 
 
 def _verify_row(row: Row, before: Head, key: bytes, add: Callable[[int, str], None]) -> Head:
-    """A row after the one before it; gives its own place in the chain."""
+    """Verify a row against the previous one; returns its own place in the chain."""
     seq = row["seq"]
     covered = {name: value for name, value in row.items() if not name.startswith(_TEXT_PREFIX)}
     intact = chain.link(covered, key) == row["hash"]
@@ -166,7 +166,7 @@ def _missing(first: int, last: int) -> str:
 
 
 def _private(row: Row) -> str | None:
-    """What is wrong with the private part of a row, if anything is."""
+    """The fault in the private part of a row; None if there is none."""
     texts_of_row = {name: row[_TEXT_PREFIX + name] for name in _TEXT if row[_TEXT_PREFIX + name] is not None}
     if row["erased_at"] is not None or row["digest"] is None:
         return "has texts that its row does not cover" if texts_of_row or row["user_hash"] or row["salt"] else None
@@ -176,7 +176,7 @@ def _private(row: Row) -> str | None:
 
 
 def chain_ends(engine: sa.Engine, route: str) -> list[Row]:
-    """Where the chains of a route end: writer, seq, hash and seal of each, oldest writer first.
+    """The ends of a route's chains: writer, seq, hash and seal of each, oldest writer first.
 
     Raises:
         StoreError: the store cannot be read.

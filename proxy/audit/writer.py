@@ -1,7 +1,7 @@
-"""The writer: a thread that takes entries off a queue and commits all that wait in one transaction.
+"""The writer thread, which takes entries off a queue and commits all waiting ones in one transaction.
 
-Where the store is down, rows that may wait go to the spool, and are replayed when it is back; rows that may not are refused. One bad row
-harms no other. The only file that writes rows of `answers`.
+While the store is down, rows that may wait go to the spool and are replayed when it is back; other rows are refused. A bad row does not affect
+others. This is the only file that writes rows of `answers`.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ log = structlog.get_logger(__name__)
 
 MAX_ROWS_PER_COMMIT = 512
 ROWS_PER_STATEMENT = (64, 8, 1)
-"""Few sizes, so that SQLite's driver keeps the statements prepared."""
+"""Numbers of rows in an INSERT: few sizes, so that SQLite's driver keeps the statements prepared."""
 IDS_IN_A_LINE = 5
-"""Most ids of lost rows that a log line names."""
+"""Maximum number of ids of lost rows in a log line."""
 RETRY_S = 1.0
-"""Seconds between two tries to reach a store that is down."""
+"""Seconds between two attempts to reach a store that is down."""
 _BAD_ROW = (sa.exc.IntegrityError, sa.exc.DataError, OverflowError, UnicodeError, TypeError)
-"""Faults of a row. Every other one is the store's."""
+"""Errors caused by a row. All others are errors of the store."""
 _WRITE_END = sa.text(
     "INSERT INTO chains (writer, route, start_seq, start_hash, start_seal, last_seq, last_hash, last_seal, updated_at) "
     "VALUES (:writer, :route, 0, :genesis, :start_seal, :seq, :hash, :last_seal, :now) "
@@ -50,16 +50,16 @@ _WRITE_END = sa.text(
     "last_seal = excluded.last_seal, updated_at = excluded.updated_at"
 )
 Outcome = Exception | None
-"""None: durable. Else why not."""
+"""None if the row is durable; else the error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Entries with whoever waits for them.
+    """Entries with their waiter.
 
     Attributes:
-        may_spool: whether the spool is as good as the store; otherwise the entry is refused while the store is down.
-        waiter: who waits for all of them to be durable.
+        may_spool: whether entries may go to the spool; otherwise they are refused while the store is down.
+        waiter: waits until all of them are durable.
     """
 
     entries: Sequence[Entry]
@@ -68,7 +68,7 @@ class Batch:
 
 
 Settlement = tuple["asyncio.Future[None]", Outcome]
-"""Who waited, and what became of the entries: the first failure, if there is one."""
+"""A waiter and the first failure of its entries, if any."""
 
 
 class Writer:
@@ -76,7 +76,7 @@ class Writer:
 
     Attributes:
         id: the name of its chains; sorts by time.
-        down: why the store could not be written when that was last tried; None where it could.
+        down: the error of the last attempt to write; None if it succeeded.
     """
 
     def __init__(
@@ -103,20 +103,20 @@ class Writer:
 
     @property
     def spooled(self) -> int:
-        """Rows that wait in the spool."""
+        """Number of rows in the spool."""
         return sum(spool.rows for spool in self._spools)
 
     @property
     def queued(self) -> int:
-        """Batches that wait for the writer."""
+        """Number of batches waiting for the writer."""
         return self._queue.qsize()
 
     def put(self, batch: Batch) -> None:
-        """Hand in a batch."""
+        """Queue a batch."""
         self._queue.put(batch)
 
     def close(self) -> None:
-        """Write what waits; returns when the thread has ended. Call it off the event loop."""
+        """Write waiting batches and end the thread. Blocks: call it in a worker thread."""
         self._queue.put(None)
         self._thread.join()
 
@@ -137,7 +137,7 @@ class Writer:
         self._disconnect()
 
     def _take(self) -> tuple[list[Batch], bool]:
-        """What waits, as much as one commit takes; and whether more may come."""
+        """The waiting batches for one commit, and whether more may come."""
         batches: list[Batch] = []
         rows = 0
         with suppress(queue.Empty):
@@ -151,10 +151,10 @@ class Writer:
         return batches, True
 
     def _settle(self, batches: Sequence[Batch]) -> None:
-        """Store the entries of some batches and wake whoever waits."""
+        """Store the entries of some batches and wake their waiters."""
         try:
             outcomes = self._outcomes(batches)
-        except Exception as error:  # the last resort: nobody must wait for a writer that has died
+        except Exception as error:  # nobody must wait for a writer thread that has failed
             log.exception("audit_writer_fault")
             outcomes = [[error] * len(batch.entries) for batch in batches]
         ids = [str(entry.row["id"]) for batch in batches for entry in batch.entries]
@@ -168,7 +168,7 @@ class Writer:
             self._on_settled(settled)
 
     def _lose(self, ids: Sequence[str], outcomes: Sequence[Outcome]) -> None:
-        """Say and count which rows could not be kept."""
+        """Log and count rows that could not be stored."""
         failed = [(id_, outcome) for id_, outcome in zip(ids, outcomes, strict=True) if outcome is not None]
         if failed:
             first = [id_ for id_, _ in failed[:IDS_IN_A_LINE]]
@@ -183,7 +183,7 @@ class Writer:
         return outcomes
 
     def _spool(self, batches: Sequence[Batch], rows: Iterator[Prepared], outcomes: list[list[Outcome]]) -> None:
-        """Append the rows that the store could not take, where they may wait; their outcome is then as good as stored."""
+        """Append the rows that could not be stored to the spool, if they may wait; they then count as durable."""
         places: list[tuple[list[Outcome], int]] = []
         waiting_rows = []
         for batch, of_batch in zip(batches, outcomes, strict=True):
@@ -211,7 +211,7 @@ class Writer:
         return self._own
 
     def _catch_up(self) -> None:
-        """Replay what waits in spools; where the store is still down, some time later."""
+        """Replay the spools; if the store is still down, try again later."""
         self._next_try = time.monotonic() + RETRY_S
         try:
             self._connect()
@@ -229,7 +229,7 @@ class Writer:
         return None
 
     def _replayed(self, spool: Spool) -> bool:
-        """Store the rows of a spool that are not in the store yet; False where the store failed on the way."""
+        """Store the rows of a spool that are not in the store yet; False if the store failed."""
         rows, count = spool.read(), 0
         while chunk := list(islice(rows, MAX_ROWS_PER_COMMIT)):
             unknown: Sequence[Prepared] = ()
@@ -248,14 +248,14 @@ class Writer:
         return True
 
     def _unknown(self, rows: Sequence[Prepared]) -> list[Prepared]:
-        """Those that the store does not have: a commit may have succeeded although its connection broke."""
+        """The rows that are not in the store: a commit may have succeeded although its connection broke."""
         statement = sa.select(answers.c.id).where(answers.c.id.in_([row.id for row in rows]))
         known = set(self._connect().execute(statement).scalars())
         self._connect().commit()
         return [row for row in rows if row.id not in known]
 
     def _store(self, rows: Sequence[Prepared], *, again: bool = True) -> list[Outcome]:
-        """Commit rows; what became of each."""
+        """Commit rows; returns the outcome of each."""
         try:
             self._commit(rows)
         except _BAD_ROW as error:
@@ -269,7 +269,7 @@ class Writer:
         return [None] * len(rows)
 
     def _store_again(self, rows: Sequence[Prepared]) -> list[Outcome]:
-        """Once more on a new connection: the old one may have been all that was broken."""
+        """Try again on a new connection, because only the old one may have been broken."""
         try:
             missing = {row.id: row for row in self._unknown(rows)}
         except sa.exc.SQLAlchemyError as error:
@@ -300,7 +300,7 @@ class Writer:
         self._heads = heads
 
     def _write_ends(self, connection: sa.Connection, ends: dict[str, Head]) -> None:
-        """The new ends of the chains; a new chain gets its start too."""
+        """Write the new ends of the chains; for a new chain also its start."""
         now = time.time()
         connection.execute(
             _WRITE_END,
@@ -320,7 +320,7 @@ class Writer:
         )
 
     def _connect(self) -> sa.Connection:
-        """The writer's own connection, with the ends of its chains as the store knows them."""
+        """Open the writer's own connection, and read the ends of its chains from the store."""
         if self._connection is None:
             connection = self._engine.connect()
             ends = connection.execute(sa.select(chains).where(chains.c.writer == self.id)).all()
@@ -344,11 +344,11 @@ class Writer:
 
 
 def _insert(connection: sa.Connection, table: sa.Table, rows: Sequence[Row]) -> None:
-    """Rows, those with the same columns together.
+    """Insert rows, those with the same columns together.
 
-    The driver is spoken to directly, because SQLAlchemy's own handling of parameters costs five times the insert itself. SQLite's gives the
-    interpreter away at every statement and takes it back from the event loop, so that one inserts many rows; PostgreSQL's sends many statements
-    at once. A column that is left out costs nothing.
+    The driver is called directly, because SQLAlchemy's handling of parameters costs five times the insert itself. SQLite's driver releases
+    the interpreter lock at every statement and must take it back from the event loop, so one statement inserts many rows; PostgreSQL's sends
+    many statements at once. An omitted column costs nothing.
     """
     dialect: Any = type(connection.dialect)
     alike: dict[tuple[str, ...], list[Row]] = {}
@@ -369,7 +369,7 @@ def _insert(connection: sa.Connection, table: sa.Table, rows: Sequence[Row]) -> 
 def _insertion(
     table: sa.Table, names: tuple[str, ...], size: int, dialect: Any
 ) -> tuple[str, Callable[[Row], tuple[Any, ...]]]:
-    """The statement that inserts so many rows with these columns, and what reads a row's values in its order."""
+    """The statement that inserts `size` rows with these columns, and a function that reads a row's values in that order."""
     style = "qmark" if dialect.name == "sqlite" else "format"
     compiled = sa.insert(table).compile(dialect=dialect(paramstyle=style), column_keys=names)
     head, _, values = str(compiled).partition(" VALUES ")
