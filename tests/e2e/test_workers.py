@@ -114,6 +114,15 @@ def test_workers_are_replaced_reloaded_and_stopped_together(running: Running) ->
     assert not any(Path(f"/proc/{pid}").exists() for pid in last)
 
 
+def test_workers_end_with_their_command(running: Running) -> None:
+    """Killed, it can stop nobody: the workers end by themselves, so that the port is free for the next start."""
+    workers = running.workers()
+    running.supervisor.kill()
+    running.supervisor.wait(timeout=60)
+    until(lambda: is_refused(running.address))
+    until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
+
+
 def test_a_successor_that_cannot_start_takes_nobody_along(running: Running) -> None:
     """The file was broken meanwhile: the other process serves on, successors are tried again, and only with the last process the command ends,
     not with 0."""

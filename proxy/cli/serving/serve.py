@@ -15,7 +15,7 @@ import uvicorn
 
 from hedgerow.proxy.app import application
 from hedgerow.proxy.cli.serving.memory import give_back
-from hedgerow.proxy.cli.serving.workers import supervise
+from hedgerow.proxy.cli.serving.workers import end_with, supervise
 from hedgerow.proxy.cli.shared.messages import stop
 from hedgerow.proxy.cli.shared.options import CONFIG, ConfigPath
 from hedgerow.proxy.config import Settings, load
@@ -37,6 +37,7 @@ def serve(
         int, typer.Option(help="Processes that share the port; PostgreSQL suits several better than SQLite.", min=1)
     ] = 1,
     fd: Annotated[int | None, typer.Option(help="Serve on this open socket.", hidden=True)] = None,
+    parent_fd: Annotated[int | None, typer.Option(help="End when this pipe is closed.", hidden=True)] = None,
     ready_fd: Annotated[int | None, typer.Option(help="Write a byte here when serving.", hidden=True)] = None,
 ) -> None:
     """Start the proxy. A changed configuration file is taken over while it runs, and at once on SIGHUP.
@@ -53,6 +54,8 @@ def serve(
         stop(settings.asks_itself, FAILED)
     give_back()
     set_up_logging(settings.log)
+    if parent_fd is not None:
+        end_with(parent_fd)
     with _listen(settings.server.host, settings.server.port) if fd is None else socket.socket(fileno=fd) as listener:
         if workers > 1:
             raise typer.Exit(supervise(config, listener, workers))

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -32,12 +33,32 @@ def supervise(config: Path, listener: socket.socket, count: int) -> int:
     Returns:
         Exit status: 0, or that of the last process, where it ended as soon as it began.
     """
+    parent, held = os.pipe()  # the workers read the end of this process from it; `held` is open here alone
     with tempfile.TemporaryDirectory(prefix="hedgerow-metrics-") as metrics:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = metrics
-        return _keep_running(config, listener, count)
+        try:
+            return _keep_running(config, listener, parent, count)
+        finally:
+            os.close(parent)
+            os.close(held)
 
 
-def _keep_running(config: Path, listener: socket.socket, count: int) -> int:
+def end_with(parent: int) -> None:
+    """End this process, as on SIGTERM, when the one that started it is gone: without it nobody replaces, reloads or stops this one, and it would
+    keep the port.
+
+    Args:
+        parent: descriptor of a pipe whose other end is open in that process alone.
+    """
+
+    def wait() -> None:
+        os.read(parent, 1)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=wait, name="parent", daemon=True).start()
+
+
+def _keep_running(config: Path, listener: socket.socket, parent: int, count: int) -> int:
     running: dict[subprocess.Popen[bytes], float] = {}
     stopping, failures, not_before = False, 0, 0.0
 
@@ -52,12 +73,12 @@ def _keep_running(config: Path, listener: socket.socket, count: int) -> int:
     for number, handler in ((signal.SIGTERM, stop), (signal.SIGINT, stop), (signal.SIGHUP, reload)):
         signal.signal(number, handler)
     try:
-        first, ready = _start(config, listener, report=True)
+        first, ready = _start(config, listener, parent, report=True)
         running[first] = time.monotonic()
         while not stopping and not select.select([ready], [], [], LOOK_S)[0]:
             pass
         if not stopping and not os.read(ready, 1):
-            return first.wait() or 1
+            return _never_served(first)
         os.close(ready)
         while not stopping:
             for process in [process for process in running if process.poll() is not None]:
@@ -72,7 +93,7 @@ def _keep_running(config: Path, listener: socket.socket, count: int) -> int:
                     "worker_ended", pid=process.pid, status=process.returncode, lived_s=round(lived, 1), next_in_s=pause
                 )
             while len(running) < count and time.monotonic() >= not_before:
-                running[_start(config, listener)[0]] = time.monotonic()
+                running[_start(config, listener, parent)[0]] = time.monotonic()
             time.sleep(LOOK_S)
         return 0
     finally:
@@ -83,16 +104,26 @@ def _keep_running(config: Path, listener: socket.socket, count: int) -> int:
             process.wait()
 
 
-def _start(config: Path, listener: socket.socket, *, report: bool = False) -> tuple[subprocess.Popen[bytes], int]:
+def _never_served(first: subprocess.Popen[bytes]) -> int:
+    """Exit status of the command whose first process ended before it served. That process has said why, unless it was killed."""
+    status = first.wait()
+    if status < 0:
+        log.error("worker_ended", pid=first.pid, status=status)
+    return status or 1
+
+
+def _start(
+    config: Path, listener: socket.socket, parent: int, *, report: bool = False
+) -> tuple[subprocess.Popen[bytes], int]:
     """A process that serves on the socket, and a pipe that can be read as soon as it serves or has ended (-1: no report wanted)."""
     command = [sys.executable, "-m", "hedgerow.proxy.cli", "serve", "--config", str(config)]
-    command += ["--fd", str(listener.fileno())]
+    command += ["--fd", str(listener.fileno()), "--parent-fd", str(parent)]
     if not report:
-        return subprocess.Popen(command, pass_fds=[listener.fileno()]), -1  # noqa: S603 # our own command
+        return subprocess.Popen(command, pass_fds=[listener.fileno(), parent]), -1  # noqa: S603 # our own command
     ready, write = os.pipe()
     try:
         command += ["--ready-fd", str(write)]
-        process = subprocess.Popen(command, pass_fds=[listener.fileno(), write])  # noqa: S603 # our own command
+        process = subprocess.Popen(command, pass_fds=[listener.fileno(), parent, write])  # noqa: S603 # our own command
     finally:
         os.close(write)
     return process, ready
