@@ -1,4 +1,4 @@
-"""The `hedgerow` command: what each command is called, what it does, and where it stands.
+"""The `hedgerow` command: the table of commands, with name, purpose and module.
 
 A command is a function in a file of its own and one line in `COMMANDS`. Its module is imported when it runs, so that `hedgerow --help` is quick.
 """
@@ -24,14 +24,14 @@ class Command(NamedTuple):
     summary: str
 
     def load(self, name: str) -> Any:
-        """The command itself, as click runs it."""
+        """Import and return the click command."""
         module, _, attribute = self.target.partition(":")
-        gc.disable()  # what is imported stays: to look for garbage among it again and again is a tenth of the time
+        gc.disable()  # imported objects stay: garbage collection during imports takes a tenth of the time
         try:
             _import_structlog()
             target = getattr(import_module(module), attribute)
         finally:
-            gc.freeze()  # nor looked through when the collector runs again
+            gc.freeze()  # and excluded when the collector runs again
             gc.enable()
         if isinstance(target, typer.Typer):
             group = get_group(target)
@@ -43,7 +43,7 @@ class Command(NamedTuple):
 
 
 def _import_structlog() -> None:
-    """Import structlog as where rich is not installed. It would load rich to draw exceptions, which nothing here asks it to."""
+    """Import structlog as if rich were not installed. It would load rich to draw exceptions, which is not used here."""
     if "structlog" in sys.modules or "rich" in sys.modules:
         return
     sys.modules["rich"] = None  # type: ignore[assignment]
@@ -133,23 +133,23 @@ class LazyGroup(TyperGroup):
             self.add_command(TyperGroup(name=name, help=command.summary))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that the arguments name, loaded."""
+        """Load the command named by the arguments."""
         name, command, rest = super().resolve_command(ctx, args)
         return name, command and COMMANDS[str(name)].load(str(name)), rest
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; a setting that it turns out to need, and that cannot be used, is one sentence and exit status 2.
+        """Run the command; an unusable setting that it needs becomes one sentence and exit status 2.
 
-        What the machine refuses (a full disk, a file that may not be written) is one sentence as well, and status 1.
+        An error of the operating system (a full disk, a file without write permission) becomes one sentence and status 1.
         """
         try:
             return super().invoke(ctx)
         except ConfigError as error:
             typer.echo(f"hedgerow: {error}", err=True)
             raise typer.Exit(2) from error
-        except BrokenPipeError:  # whoever reads the output has seen enough (`| head`): click ends without a word
+        except BrokenPipeError:  # the reader closed the pipe (`| head`): click exits silently
             raise
-        except OSError as error:  # the disk behind `>` is full, for one
+        except OSError as error:  # for example, the disk behind `>` is full
             typer.echo(f"hedgerow: {error.filename or 'output'}: {error.strerror or error}", err=True)
             raise typer.Exit(1) from error
 
@@ -166,7 +166,7 @@ def _version(asked: bool) -> None:
 @app.callback()
 def main(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and end.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """An OpenAI-compatible proxy that words each answer as confidently as it deserves."""

@@ -1,4 +1,4 @@
-"""`hedgerow ask`: the whole method for one question, drawn in the terminal."""
+"""`hedgerow ask`: all steps of the method for one question, shown in the terminal."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from hedgerow.proxy.pipeline.run import calibrate
 from hedgerow.proxy.services.services import open_pipelines
 
 WIDTH, LEAST_WIDTH = 36, 9
-"""Columns of a drawn density where there is room, and at least."""
+"""Columns of a drawn density: normal and minimum."""
 BESIDE = 44
-"""Columns of the name and the figures beside a drawn density."""
+"""Columns for the name and the figures beside a density."""
 MAX_SHOWN_CLUSTERS = 8
 SOURCES = {"modelled": "lexicon (modelled)", "standard": "a published standard", "people": "people"}
-"""Where a hedge's perceived confidence comes from, when no readers are counted."""
+"""Source of a hedge's perceived confidence without counted readers."""
 
 
 def ask(
@@ -52,7 +52,7 @@ def ask(
 
 
 async def _run(settings: Settings, route: Route, question: str, model: str) -> Result:
-    """The pipeline, in this process and without a store, under a progress line."""
+    """Run the pipeline in this process, without a store, with a progress line."""
     only = settings.model_copy(update={"routes": (route,)})
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
@@ -106,12 +106,12 @@ def _samples(result: Result, console: Console) -> None:
 
 
 def _claims(result: Result, console: Console) -> None:
-    """Of a long answer, each claim with its support and the answers that say so or contradict it, by number."""
+    """For a long answer, each claim with its support and the numbers of the answers that support or contradict it."""
     if not result.claims:
         return
     _heading(console, "Claims", f"held against {len(result.held_against)} other answers, numbered in the order drawn")
     table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="dim")
-    by_words = all(claim.by.startswith("words") for claim in result.claims)  # nobody has read what the others say
+    by_words = all(claim.by.startswith("words") for claim in result.claims)  # no judge has read the other answers
     for column in ("claim", "sure", "words are in" if by_words else "said by", "contradicted by"):
         table.add_column(
             column, ratio=1 if column == "claim" else None, justify="right" if column == "sure" else "left"
@@ -174,7 +174,7 @@ def _hedges(result: Result, console: Console) -> None:
 
 
 def _wording(result: Result, console: Console) -> None:
-    """The draft and what the client would read."""
+    """The draft, and the text that the client would read."""
     why = f" ({result.reason})" if result.reason else ""
     _heading(console, "Answer", f"{result.status}{why}")
     shown: list[tuple[str, RenderableType, str]] = [("draft", Text(result.draft or ""), "dim")]

@@ -1,4 +1,4 @@
-"""`hedgerow demo`: recorded answers of a real model, worded by the whole pipeline, before the truth is shown. Needs no model and no network."""
+"""`hedgerow demo`: recorded answers of a real model, worded by the whole pipeline, then the right answers. Needs no model and no network."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from hedgerow.proxy.lab.demo import Demo, Round, load_demo, play, scores
 
 SHOWN_MEANINGS = 3
 BAR = 24
-"""Columns of the longer of both bars."""
+"""Columns of the longer bar."""
 STEPS = ((0.5, 1), (0.5, 2), (0.6, 3), (0.6, 5))
-"""Seconds to wait, and how many lines are to be seen then: question, answers, both voices, truth and score."""
+"""Seconds to wait and number of lines to show then: question, answers, both wordings, truth and score."""
 
 
 def demo(
     pace: Annotated[
-        float, typer.Option(help="How slowly it plays in a terminal: 1 takes 45 seconds, 0 does not wait.", min=0.0)
+        float, typer.Option(help="Speed in a terminal: 1 takes 45 seconds, 0 does not wait.", min=0.0)
     ] = 1.0,
 ) -> None:
-    """Play twenty quiz questions: what a model answered, how sure that sounds, how sure Hedgerow sounds, and who was right to believe whom."""
+    """Show twenty quiz questions: a model's answers, how sure they sound, how sure Hedgerow's wording sounds, and which wording deserved belief."""
     console = Console(highlight=False)
     with one_sentence():
         asyncio.run(_play(load_demo(), console, pace if console.is_terminal else 0.0))
@@ -97,7 +97,7 @@ def _truth(one: Round) -> Table:
 
 
 def _running(shown: Demo, rounds: Sequence[Round]) -> Table:
-    """Both scores so far, the mean over the questions, as bars: the shorter, the less its believers were surprised."""
+    """Both mean scores so far as bars: the shorter, the less surprised a reader who believed the wording."""
     voices = scores(rounds)
     longest = max(voice.surprise for voice in voices)
     rows = []

@@ -23,7 +23,7 @@ from hedgerow.proxy.lab.reading import Judging
 from hedgerow.proxy.outcomes import explain
 from hedgerow.proxy.types import Json
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line. The only form there is.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line. The only format.")]
 Data = Annotated[Path | None, typer.Option(help="A file of such lines. Unset: standard input.")]
 Measure = Callable[[object, Judging], Awaitable[tuple[Json, str | None]]]
 
@@ -65,7 +65,7 @@ def _opened(path: Path) -> BinaryIO:
 
 
 async def _each_line(measure: Measure, lines: BinaryIO, way: Way) -> int:
-    """Measure every line; how many there were."""
+    """Measure every line; returns their number."""
     count = 0
     async with judging(reading, way) as made:
         for number, row in json_lines(lines):

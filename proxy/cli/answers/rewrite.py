@@ -1,4 +1,4 @@
-"""`hedgerow rewrite`: an answer worded at a given confidence as a route would word it, for a person or one JSON object a line."""
+"""`hedgerow rewrite`: word an answer at a given confidence as a route would, for a person or one JSON object a line."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def rewrite(
     answer: Annotated[str | None, typer.Argument(help="The answer to word. Left out with --json.")] = None,
     question: Annotated[str, typer.Option("--question", "-q", help="What was asked.")] = "",
     confidence: Annotated[
-        float | None, typer.Option(help="How probably the answer is right, calibrated; between 0 and 1.")
+        float | None, typer.Option(help="Calibrated probability that the answer is right, between 0 and 1.")
     ] = None,
     observations: Annotated[
-        float, typer.Option(min=0.1, help="On how many samples the confidence rests: alpha + beta.")
+        float, typer.Option(min=0.1, help="Number of samples behind the confidence: alpha + beta.")
     ] = 10.0,
     as_json: Annotated[
         bool, typer.Option("--json", help="Read one JSON object a line from standard input, and print one.")
@@ -39,10 +39,10 @@ def rewrite(
         Path | None, typer.Option("--config", "-c", help="Word as a route of this configuration. Default: no settings.")
     ] = None,
     route: RouteOrFirst = None,
-    k: Annotated[int | None, typer.Option(min=1, max=50, help="Hedges retrieved for each answer.")] = None,
+    k: Annotated[int | None, typer.Option(min=1, max=50, help="Number of hedges to retrieve for each answer.")] = None,
     lexicon: Annotated[Path | None, typer.Option(help="A lexicon file instead of the route's.")] = None,
     languages: Annotated[
-        str | None, typer.Option(help="Languages that are hedged, such as en,de. Default: those of the route.")
+        str | None, typer.Option(help="Languages to hedge, such as en,de. Default: those of the route.")
     ] = None,
 ) -> None:
     """Word an answer at a confidence. With --json: reads {question, answer, alpha, beta, claims} a line, prints {text, status, reason, hedges, perceived}."""
@@ -56,14 +56,14 @@ def rewrite(
 
 
 def _with(route: Route, k: int | None, lexicon: Path | None, languages: str | None) -> Route:
-    """The route with what the command line says."""
+    """The route with the options of the command line."""
     given = {"k": k, "languages": tuple(languages.split(",")) if languages else None}
     rewriting = route.rewriting.model_copy(update={name: value for name, value in given.items() if value is not None})
     return route.model_copy(update={"rewriting": rewriting, "lexicon": str(lexicon or route.lexicon)})
 
 
 async def _one(settings: Settings | None, route: Route, answer: GivenAnswer) -> None:
-    """The text on standard output, what became of it on standard error."""
+    """Print the text on standard output and the outcome on standard error."""
     async with open_reworder(settings, route) as reworder:
         result = await reworder.reword(answer)
     typer.echo(result.text)
@@ -91,7 +91,7 @@ def _answer(answer: str | None, question: str, confidence: float | None, observa
 
 
 def _note(result: Result) -> str:
-    """One line on how it ended."""
+    """One line on the outcome."""
     outcome, perceived = figures(result), result.perceived_confidence
     parts = [f"{result.status}" + (f" with {', '.join(outcome['hedges'])}" if outcome["hedges"] else "")]
     if result.reason == Reason.NOT_MEASURED:

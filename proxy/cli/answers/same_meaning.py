@@ -20,10 +20,10 @@ def same_meaning(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line instead of words.")] = False,
     embeddings: Annotated[
         bool,
-        typer.Option("--embeddings", help="Ask embeddings about pairs that the rules leave open (extra `semantic`)."),
+        typer.Option("--embeddings", help="Use embeddings for pairs that the rules do not decide (extra `semantic`)."),
     ] = False,
 ) -> None:
-    """Read {"question", "a", "b"} a line from standard input; say whether a and b mean the same, and which step decided."""
+    """Read {"question", "a", "b"} a line from standard input; print whether a and b mean the same, and which step decided."""
     prior = _prior() if embeddings else None
     for number, row in json_lines(sys.stdin.buffer):
         question, a, b = _pair(row, number)

@@ -40,7 +40,7 @@ MOST_FINDINGS = 50
 
 @app.command()
 def verify(config: ConfigPath = CONFIG, as_json: AsJson = False) -> None:
-    """Hash every row again and hold it against its chain; exit 1 where one was altered, moved or removed."""
+    """Hash every row again and compare it with its chain; exit with status 1 if one was altered, moved or removed."""
     with open_audit(config) as (settings, engine), Progress(transient=True, disable=as_json) as progress:
         task = progress.add_task("Verifying", total=count(engine))
         report = verified(engine, hash_key(settings.audit), lambda rows: progress.advance(task, rows))
@@ -80,7 +80,7 @@ def _show(report: Report) -> None:
 
 @app.command()
 def purge(config: ConfigPath = CONFIG, as_json: AsJson = False) -> None:
-    """Erase texts and delete rows that are past the days the configuration gives them."""
+    """Erase texts and delete rows that are older than the configuration allows."""
     with open_audit(config) as (settings, engine), Progress(transient=True, disable=as_json) as progress:
         task = progress.add_task("Purging", total=None)
         gone = forget(engine, settings, actor=whoami(), on_purged=lambda rows: progress.advance(task, rows))
@@ -108,7 +108,7 @@ def delete(
 
 @app.command()
 def replay(config: ConfigPath = CONFIG) -> None:
-    """Write the rows that wait in the spool of processes that are gone; a running proxy does this for its own, and at its start for all."""
+    """Write the rows in the spools of dead processes; a running proxy does this for its own spool, and at its start for all."""
     lost: list[int] = []
     with open_audit(config) as (settings, engine):
         key = hash_key(settings.audit)
@@ -122,7 +122,7 @@ def replay(config: ConfigPath = CONFIG) -> None:
 
 @app.command()
 def migrate(config: ConfigPath = CONFIG) -> None:
-    """Create the store's tables, or bring them up to date; hedgerow serve does the same at its start."""
+    """Create or migrate the store's tables; hedgerow serve does the same when it starts."""
     settings = configuration(config)
     try:
         open_engine(settings.audit).dispose()

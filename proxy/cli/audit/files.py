@@ -32,7 +32,7 @@ MAX_NOTE = 2000
 
 
 class _Refused(ValueError):
-    """Why a line cannot be used."""
+    """A line cannot be used; the message is the reason."""
 
 
 def import_verdicts(
@@ -46,7 +46,7 @@ def import_verdicts(
     actor: Annotated[str | None, typer.Option(help="Who exactly, for the record.")] = None,
     config: ConfigPath = CONFIG,
 ) -> None:
-    """Record verdicts from a file. Importing a file twice changes nothing; lines at fault are named, and end the command with 1."""
+    """Record verdicts from a file. Importing a file twice changes nothing. Bad lines are named, and the command exits with status 1."""
     result = _Imported()
     with readable(file):
         total = sum(1 for _ in read_objects(file))
@@ -67,9 +67,7 @@ def import_verdicts(
 
 @dataclass(slots=True)
 class _Imported:
-    """What became of the lines of a file: verdicts that changed something and that did not, rows whose verdict is still open, and what is wrong
-    with the others.
-    """
+    """Result of the lines of a file: new and repeated verdicts, rows without a verdict yet, and errors."""
 
     changed: int = 0
     unchanged: int = 0
@@ -77,7 +75,7 @@ class _Imported:
     faults: list[str] = field(default_factory=list)
 
     def take(self, batch: Sequence[tuple[int, Verdict]], stored: Sequence[VerdictResult | None]) -> None:
-        """Count verdicts, each with its line, by what the store made of them."""
+        """Count verdicts, each with its line, by the store's result."""
         for (line, verdict), result in zip(batch, stored, strict=True):
             if result is None:
                 what = "" if verdict.claim is None else f" with a claim {verdict.claim}"
@@ -91,7 +89,7 @@ class _Imported:
 def _verdicts(
     rows: Iterable[tuple[int, Json | BadRow]], source: str, actor: str | None, result: _Imported
 ) -> Iterator[tuple[int, Verdict]]:
-    """The verdicts of rows, each with its line; rows that hold none are counted, or named, in `result`."""
+    """The verdicts of rows, each with its line; rows without one are counted or named in `result`."""
     for line, row in rows:
         if not isinstance(row, BadRow) and row.get("correct", row) in (None, ""):
             result.open += 1
@@ -108,7 +106,7 @@ def export(
         Form | None, typer.Option("--format", help="By default from the file's ending: .jsonl, .csv or .parquet.")
     ] = None,
     route: Annotated[str | None, typer.Option(help="Answers of this route only.")] = None,
-    since: Annotated[str | None, typer.Option(help="Answers given since: 14d, 36h, or a date.")] = None,
+    since: Annotated[str | None, typer.Option(help="Answers since: 14d, 36h, or a date.")] = None,
     text: Annotated[
         bool, typer.Option(help="Write questions and drafts, or claims, too, where they are stored.")
     ] = False,
@@ -122,8 +120,8 @@ def export(
     ] = False,
     config: ConfigPath = CONFIG,
 ) -> None:
-    """Write answers with a confidence, or the claims of long ones, their verdicts and scores; `hedgerow fit` and `hedgerow evaluate` read
-    the file back. With --wordings the file is one for `hedgerow faithfulness --data`.
+    """Write answers with a confidence, or claims of long ones, with their verdicts and scores, for `hedgerow fit` and `hedgerow evaluate`. With
+    --wordings the file is for `hedgerow faithfulness --data`.
     """
     with one_sentence():
         form = form or ending_of(out)
@@ -143,7 +141,7 @@ def export(
 
 
 def _each(rows: Iterable[T], done: Callable[[], None]) -> Iterator[T]:
-    """The rows, each counted when it is asked for."""
+    """The rows, counted as they are read."""
     for row in rows:
         done()
         yield row
@@ -185,7 +183,7 @@ def _verdict(row: Json | BadRow, source: str, actor: str | None) -> Verdict:
 
 
 def _claim(value: Any) -> int | None:
-    """The number of the claim that a verdict is on; None for the whole answer."""
+    """The number of a verdict's claim; None for the whole answer."""
     if value is None or value == "":
         return None
     if isinstance(value, str) and value.strip().isdecimal():

@@ -33,27 +33,29 @@ def list_requests(
     route: Exact = None,
     key: Exact = None,
     model: Exact = None,
-    status: Annotated[Status | None, typer.Option(help="How it ended.")] = None,
+    status: Annotated[Status | None, typer.Option(help="Status of the requests.")] = None,
     verdict: Annotated[
         Judged | None, typer.Option(help="What was said of it last; any: something was, none: nothing.")
     ] = None,
-    arm: Annotated[Mode | None, typer.Option(help="Mode that a split route gave it by lot.")] = None,
+    arm: Annotated[Mode | None, typer.Option(help="Mode that a split route drew.")] = None,
     min_confidence: Annotated[
-        float | None, typer.Option(min=0.0, max=1.0, help="Calibrated confidence of this much or more.")
+        float | None, typer.Option(min=0.0, max=1.0, help="Smallest calibrated confidence.")
     ] = None,
     max_confidence: Annotated[
-        float | None, typer.Option(min=0.0, max=1.0, help="Calibrated confidence of this much or less.")
+        float | None, typer.Option(min=0.0, max=1.0, help="Largest calibrated confidence.")
     ] = None,
-    text: Annotated[str | None, typer.Option(help="Part of the question or the answer, where texts are kept.")] = None,
+    text: Annotated[str | None, typer.Option(help="Part of the question or the answer, if texts are stored.")] = None,
     since: Annotated[
         str, typer.Option(help="Not before: a span back or a date, such as 24h, 7d, 2026-11-21; or `all`.")
     ] = "7d",
     until: Annotated[str | None, typer.Option(help="Not after: a span back or a date.")] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many, newest first; --out writes all.")] = 50,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, help="Number of requests, newest first; --out writes all.")
+    ] = 50,
     out: Annotated[
         Path | None, typer.Option(help="Write all of them with whole texts to a .csv, .jsonl or .parquet file.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with whole texts.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with complete texts.")] = False,
 ) -> None:
     """List requests, newest first, by the filters of the dashboard's request explorer."""
     if text is not None and not 0 < len(text) <= MAX_TEXT:
@@ -77,7 +79,7 @@ def list_requests(
 
 
 def _pages(engine: Engine, chosen: Filter, limit: int | None, *, whole: bool) -> Iterator[Page]:
-    """The pages of a list until there are so many rows; None: all."""
+    """The pages of a list with at most `limit` rows; None: all."""
     after: Place | None = None
     count = 0
     while limit is None or count < limit:

@@ -30,7 +30,7 @@ RouteName = Annotated[str | None, typer.Option("--route", help="One route only."
 
 
 def summary(config: ConfigPath = CONFIG, since: Since = "7d", route: RouteName = None, as_json: AsJson = False) -> None:
-    """Per route: requests, share hedged and passed on, confidence against outcomes, divergence, tokens, cost."""
+    """Per route: requests, shares hedged and passed through, confidence against outcomes, divergence, tokens, cost."""
     _check_period(since)
     with open_audit(config) as (settings, engine), transaction(engine, "snapshot") as connection:
         rows = _lines(connection, _buckets(connection, since), route)
@@ -51,7 +51,7 @@ def summary(config: ConfigPath = CONFIG, since: Since = "7d", route: RouteName =
 
 
 def _lines(connection: Connection, buckets: Buckets, route: str | None) -> list[Line]:
-    """Each route's answers, apart from them the claims of its long ones, and what they cost; all together last, where there are several."""
+    """Each route's answers, claims of its long answers, and costs; with several routes, a total at the end."""
     counted = counts.tallies(connection, buckets.period, buckets.seconds, route)
     labelled = queries.labelled(connection, buckets.period, route)
     claims = queries.labelled_claims(connection, buckets.period, route)
@@ -72,10 +72,10 @@ def worst(
     config: ConfigPath = CONFIG,
     since: Since = "30d",
     route: RouteName = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many.")] = 10,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="Number to show.")] = 10,
     as_json: AsJson = False,
 ) -> None:
-    """The answers whose outcome surprised most: highest Faithfulness Divergence first."""
+    """The answers with the most surprising outcomes: highest Faithfulness Divergence first."""
     _check_period(since)
     with open_audit(config) as (_, engine), transaction(engine) as connection:
         rows = queries.surprises(connection, _buckets(connection, since).period, route, limit)
@@ -98,7 +98,7 @@ def _buckets(connection: Connection, since: str) -> Buckets:
 
 
 def _figures(line: RouteFigures, claims: ClaimFigures, spent: Money) -> dict[str, Any]:
-    """A line as JSON has it; intervals are [estimate, low, high]."""
+    """A line as a JSON object; intervals are [estimate, low, high]."""
 
     def interval(held: Interval | None) -> list[float] | None:
         return None if held is None else [held.estimate, held.low, held.high]
@@ -180,7 +180,7 @@ def _print_summary(lines: list[Line], period: str) -> None:
 
 
 def _print_shadow(rows: list[Line]) -> None:
-    """Where clients got the plain answers, whatever is counted as hedged."""
+    """Print on which routes clients got plain answers, because they are in shadow."""
     for line, _, _ in rows:
         if line.name and line.in_shadow:
             whole = "all" if line.in_shadow == line.requests else f"{line.in_shadow:,} of {line.requests:,}"
@@ -190,7 +190,7 @@ def _print_shadow(rows: list[Line]) -> None:
 
 
 def _print_projections(rows: list[Line]) -> None:
-    """What shadow would cost if it were on, and of how many answers the cost is not known."""
+    """Print the projected cost of shadow routes in mode `on`, and the number of answers with unknown cost."""
     for line, _, spent in rows:
         name = line.name or "all"
         if spent.projection is not None:
@@ -202,7 +202,7 @@ def _print_projections(rows: list[Line]) -> None:
 
 
 def _print_claims(rows: list[Line]) -> None:
-    """Claims with a verdict of their own, where there are any."""
+    """Print claims with their own verdicts, if any."""
     if not any(claims.verdicts for _, claims, _ in rows):
         return
     table = Table(
@@ -236,7 +236,7 @@ _GAPS = {
 
 
 def _print_arms(arms: list[Comparison]) -> None:
-    """Both arms of each split route, since its first lot."""
+    """Print both arms of each split route, since the split began."""
     if not arms:
         return
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")

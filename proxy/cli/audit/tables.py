@@ -1,4 +1,4 @@
-"""Rows into a file that other tools read: JSON lines, CSV, Parquet."""
+"""Write rows to a file for other tools: JSON lines, CSV, Parquet."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _AT_A_TIME = 20_000
 
 
 def ending_of(out: Path) -> Form:
-    """The form that a file's ending asks for, with or without `.gz`; JSON lines where there is no ending.
+    """The format by a file's ending, with or without `.gz`; JSON lines without an ending.
 
     Raises:
-        InputError: it asks for a form that there is none of.
+        InputError: the format is unknown.
     """
     asked = (out.with_suffix("") if out.suffix == ".gz" else out).suffix.removeprefix(".").lower()
     if asked and asked not in get_args(Form):
@@ -30,7 +30,7 @@ def ending_of(out: Path) -> Form:
 
 
 def write_rows(out: Path, form: Form, rows: Iterator[Json], columns: Mapping[str, str]) -> int:
-    """Write these columns of rows, whose kinds `form_of` names, and say how many rows; a name that ends in .gz packs the file.
+    """Write these columns of rows, whose kinds `form_of` names; returns the number of rows. A name that ends in .gz compresses the file.
 
     Raises:
         InputError: the form cannot be written here.

@@ -1,4 +1,4 @@
-"""`hedgerow collect`: put a file of questions through a route's upstream and keep the answers."""
+"""`hedgerow collect`: ask a file of questions through a route's upstream and store the answers."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ from hedgerow.proxy.spending.prices import Prices, open_prices
 
 def collect(
     questions: Annotated[Path, typer.Argument(help="JSONL or CSV of questions with their right answers.")],
-    out: Annotated[Path, typer.Option("--out", help="JSONL of answers; what it has already is not asked again.")],
+    out: Annotated[Path, typer.Option("--out", help="JSONL of answers; existing ones are not asked again.")],
     route: RouteOrFirst = None,
     model: ModelToAsk = "",
     system: Annotated[str, typer.Option(help="A system message before every question.")] = "",
     limit: Annotated[
-        int | None, typer.Option(min=1, help="Ask so many of the questions, in an order made by --seed.")
+        int | None, typer.Option(min=1, help="Number of questions to ask, in random order by --seed.")
     ] = None,
     seed: Annotated[int, typer.Option(help="With --limit: of the order.")] = 0,
-    concurrency: Annotated[int, typer.Option(min=1, help="Questions under way at once.")] = 4,
-    rate: Annotated[float | None, typer.Option(min=0.01, help="Most calls a minute.")] = None,
+    concurrency: Annotated[int, typer.Option(min=1, help="Number of parallel questions.")] = 4,
+    rate: Annotated[float | None, typer.Option(min=0.01, help="Maximum number of calls a minute.")] = None,
     logprobs: Annotated[
         bool, typer.Option(help="Ask for log-probabilities too; always where the signal is token.")
     ] = False,
     unlabelled: Annotated[bool, typer.Option(help="Also ask questions without a right answer.")] = False,
-    separator: Annotated[str, typer.Option(help="In a CSV: what parts the right answers of one cell.")] = "|",
+    separator: Annotated[str, typer.Option(help="In a CSV: separator of the right answers in one cell.")] = "|",
     skip_bad: SkipBad = False,
     yes: Yes = False,
     on: On = None,
@@ -64,7 +64,7 @@ def collect(
 
 
 def load_questions(path: Path, separator: str, unlabelled: bool, skip_bad: bool) -> list[Question]:
-    """The questions of a file; says what is wrong with the others, and ends the command unless they may be skipped."""
+    """The questions of a file; prints errors of other rows, and ends the command unless they may be skipped."""
     with readable(path):
         rows = list(read_questions(path, separator=separator, need_gold=not unlabelled))
     bad = [row for row in rows if isinstance(row, BadRow)]
@@ -87,7 +87,7 @@ async def run_plan(
     rate: float | None,
     yes: bool,
 ) -> Outcome:
-    """Say what it costs, ask before spending, then collect under a progress bar with a line for every failure."""
+    """Show the cost, ask for confirmation, then collect with a progress bar and a line for every failure."""
     todo = [question for question in questions if question.key not in ledger.done]
     if not todo:
         return Outcome()
@@ -114,7 +114,7 @@ def _confirm(spent: Cost, prices: Prices, done: int, left: int, yes: bool) -> No
 
 
 def conclude(outcome: Outcome, out: Path, asked: int) -> None:
-    """One line of what there is now; ends with 1 where questions are left."""
+    """Print one line on the result; exits with status 1 if questions are left."""
     if outcome.dead:
         stop(
             f"the upstream failed again and again and was given up; {out} keeps what came, run the same command to continue",

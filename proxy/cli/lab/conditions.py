@@ -1,4 +1,4 @@
-"""Conditions on figures that end a command with 1, for checks before a release: `--fail-if 'cmfg < 0.7'`."""
+"""Conditions on figures that make a command exit with status 1, for checks before a release: `--fail-if 'cmfg < 0.7'`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Condition:
     limit: float
 
     def check(self, document: dict[str, Any], known: str) -> None:
-        """End the command with 1 where it holds or the figure is not defined, with 2 where there is no such figure; `known` names those that there are."""
+        """Exit with status 1 if the condition holds or the figure is undefined, with 2 if there is no such figure; `known` lists the existing ones."""
         value = self.value(document, known)
         if value is None:
             stop(
@@ -35,7 +35,7 @@ class Condition:
             stop(f"{self.key} is {value:.6g}, {self.sign} {self.limit:g} by {abs(value - self.limit):.6g}", code=1)
 
     def value(self, document: dict[str, Any], known: str) -> float | None:
-        """The figure; None where it is there and not defined. One that is not there ends the command with 2."""
+        """The figure; None if it is undefined. If there is no such figure, exits with status 2."""
         value: Any = document
         for part in self.key.split("."):
             value = value.get(part, _MISSING) if isinstance(value, dict) else _MISSING
@@ -50,13 +50,13 @@ _MISSING = object()
 
 
 def parse_conditions(texts: Sequence[str] | None, example: str) -> list[Condition]:
-    """Conditions as they are written on the command line; anything else ends the command."""
+    """Parse conditions of the command line; ends the command if one is invalid."""
     return [_parse(text, example) for text in texts or ()]
 
 
 @contextmanager
 def checked(conditions: Sequence[Condition], document: dict[str, Any], known: str) -> Iterator[None]:
-    """Check conditions once the document has been shown, which is done within; a key that no figure has ends the command before."""
+    """Context: check conditions after its body has shown the document; an unknown key ends the command before."""
     for condition in conditions:
         condition.value(document, known)
     yield

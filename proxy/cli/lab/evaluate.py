@@ -61,15 +61,13 @@ def evaluate(
             "--compare", help="Rank all maps and signals on held-out answers, each against --signal with --map."
         ),
     ] = False,
-    train_fraction: Annotated[
-        float, typer.Option(help="Share of the rows, from the top, that the map is fitted on.")
-    ] = 0.3,
+    train_fraction: Annotated[float, typer.Option(help="Share of the rows, from the top, to fit the map on.")] = 0.3,
     clusters: HowGrouped = "rules",
     as_json: JsonForTable = False,
     html: Annotated[Path | None, typer.Option(help="Write one self-contained page here.")] = None,
     fail_if: Annotated[
         list[str] | None,
-        typer.Option(help="End with 1 where this holds, such as 'auroc < 0.7'; repeatable."),
+        typer.Option(help="Exit with status 1 if this holds, such as 'auroc < 0.7'; repeatable."),
     ] = None,
     skip_bad: SkipBad = False,
     resamples: Resamples = 200,

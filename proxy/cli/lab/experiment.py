@@ -1,4 +1,4 @@
-"""`hedgerow experiment`: the paper's experiment on one's own models and questions, in one command."""
+"""`hedgerow experiment`: the paper's experiment on your own models and questions, in one command."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ app = typer.Typer(
 
 @app.callback()
 def group() -> None:
-    """Keep `run` a command of its own."""
+    """Keep `run` a subcommand."""
 
 
 @app.command()
@@ -65,14 +65,14 @@ def _cases(experiment: Experiment) -> tuple[Settings, list[Case]]:
         )
     if experiment.judge and experiment.judge.upstream not in settings.upstreams:
         raise ConfigError(f"judge.upstream: {experiment.config} has no upstream {experiment.judge.upstream!r}")
-    # a route that is off has no pipeline of its own; here every one is worked through
+    # a route that is off has no pipeline; here every route needs one
     routes = tuple(by_name[name].model_copy(update={"mode": "on"}) for name in experiment.routes)
     settings = settings.model_copy(update={"routes": routes})
     return settings, [Case(experiment, settings, route, one) for route in routes for one in experiment.questions]
 
 
 def _confirm(cases: list[Case], prices: Prices, yes: bool) -> None:
-    """Say what is left to spend, and ask."""
+    """Show the remaining cost and ask for confirmation."""
     left = {f"{case.route.name} on {case.set.name}": asyncio.run(missing(case)) for case in cases}
     for name, todo in left.items():
         for what, spent in todo.costs.items():

@@ -1,4 +1,4 @@
-"""`hedgerow faithfulness`: do a model's words mean what it thinks?"""
+"""`hedgerow faithfulness`: do a model's answers sound as sure as the model is?"""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from hedgerow.proxy.types import Json
 
 _SHARE = "share of further answers that do not contradict"
 KEPT = ".measured.jsonl"
-"""Ends the name of the file beside the data that keeps what a language model said."""
+"""Suffix of the file beside the data that stores a language model's replies."""
 _KNOWN = ", ".join((*METRICS, "cmfg_always_decisive", "n", "punting_rate", "accuracy", "worst.cmfg", "worst.mfg"))
 
 
@@ -64,7 +64,7 @@ Questions = Annotated[
     Path | None,
     typer.Option(
         "--draw",
-        help="Questions (JSONL or CSV) to put to the route's model first; the answers go to --data, which keeps what it has.",
+        help="Questions (JSONL or CSV) to ask the route's model first; the answers are added to --data.",
     ),
 ]
 Prompts = Annotated[
@@ -88,7 +88,7 @@ Model = Annotated[str, typer.Option(help="With --draw: model to ask for, where t
 Conditions = Annotated[
     list[str] | None,
     typer.Option(
-        help="End with 1 where this holds, e.g. 'cmfg < 0.7' or, of several groups, 'worst.cmfg < 0.7'; repeatable."
+        help="Exit with status 1 if this holds, e.g. 'cmfg < 0.7' or, with several groups, 'worst.cmfg < 0.7'; repeatable."
     ),
 ]
 Kept = Annotated[
@@ -122,7 +122,7 @@ def faithfulness(
     yes: Yes = False,
     config: ConfigPath = CONFIG,
 ) -> None:
-    """Measure how far the words of recorded answers follow the model's own confidence: cMFG, MFG, decisiveness by confidence."""
+    """Measure how well the wording of recorded answers matches the model's own confidence: cMFG, MFG, decisiveness by confidence."""
     if resamples == 1:
         stop("--resamples must be 0, or 2 at least")
     conditions = parse_conditions(fail_if, "cmfg < 0.7")
@@ -155,7 +155,7 @@ def faithfulness(
 
 
 def _served(config: Path, route: str | None, since: str, against: Against, resamples: int, seed: int) -> Json:
-    """The document of what was served."""
+    """The document on served answers."""
     period = Period(None if since == "all" else moment(since), time.time())
     with open_audit(config) as (_, engine), transaction(engine) as connection:
         said = spoken(connection, period, route)
@@ -167,7 +167,7 @@ def _served(config: Path, route: str | None, since: str, against: Against, resam
 
 
 async def _measured(data: Path, way: Way, skip_bad: bool) -> tuple[Gathered, int]:
-    """What was measured, and how many rows are left for another time."""
+    """The measured answers, and the number of rows left for another run."""
     with way.ledger() as ledger:
         kept = measuring.kept_in(way.out)
         with readable(data):
@@ -181,7 +181,7 @@ async def _measured(data: Path, way: Way, skip_bad: bool) -> tuple[Gathered, int
 
 
 def _confirm(way: Way, looked: Looked) -> None:
-    """Say what a language model will be asked, before it is."""
+    """Show the cost of a language model and ask for confirmation."""
     if way.judge == "llm" and looked.left:
         measured = looked.rows - looked.left
         had = f"{counted(measured, 'row')} measured already; " if measured else ""
@@ -232,7 +232,7 @@ def _print_figures(console: Console, title: str, group: Json) -> None:
 
 
 def _print_groups(console: Console, groups: list[Json]) -> None:
-    """One line a group, so that prompts and models can be compared."""
+    """Print one line a group, to compare prompts and models."""
     if not groups:
         return
     table = Table(

@@ -1,4 +1,4 @@
-"""`hedgerow faithfulness --draw`: put questions to a model under the paper's four prompts and keep the answers."""
+"""`hedgerow faithfulness --draw`: ask a model questions under the paper's four prompts and store the answers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from hedgerow.proxy.services.upstreams import open_upstream
 
 @dataclass(frozen=True, slots=True)
 class ToDraw:
-    """What is drawn: from which questions, under which prompts, by whom."""
+    """What to draw: questions, prompts and model."""
 
     questions: Path
     prompts: Sequence[PromptName]
@@ -42,7 +42,7 @@ class ToDraw:
 
 
 def prompts_of(names: Sequence[str]) -> list[PromptName]:
-    """The prompts of these names; one that there is not ends the command."""
+    """The prompts with these names; an unknown one ends the command."""
     known: dict[str, PromptName] = {name: name for name in INSTRUCTIONS}
     for name in names:
         if name not in known:
@@ -51,7 +51,7 @@ def prompts_of(names: Sequence[str]) -> list[PromptName]:
 
 
 async def draw_to(wanted: ToDraw, out: Path) -> None:
-    """Say what it costs, ask, draw; ends the command where questions are left."""
+    """Show the cost, ask for confirmation, draw; ends the command if questions are left."""
     settings = configuration(wanted.config)
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))  # failures are printed
     shots = read_demonstrations(wanted.demonstrations) if wanted.demonstrations else DEMONSTRATIONS

@@ -1,4 +1,4 @@
-"""`hedgerow grade`: say of every recorded answer whether it is right."""
+"""`hedgerow grade`: grade every recorded answer as right or wrong."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ By = Literal["alias", "numeric", "choice", "judge"]
 
 def grade(
     answers: Annotated[Path, typer.Argument(help="JSONL of answers, as `hedgerow collect` writes it.")],
-    out: Annotated[Path, typer.Option("--out", help="The same rows with `correct`; what it has already is kept.")],
+    out: Annotated[Path, typer.Option("--out", help="The same rows with `correct`; existing ones are kept.")],
     by: Annotated[By, typer.Option(help="The rule, or a language model as judge.")] = "alias",
     upstream: Annotated[str | None, typer.Option(help="With --by judge: the judge's upstream.")] = None,
     model: Annotated[str, typer.Option(help="With --by judge: the judge's model.")] = "",
@@ -58,7 +58,7 @@ def grade(
 
 
 def _rows(path: Path) -> list[tuple[str, Json]]:
-    """Rows by their keys; ends the command at a row that cannot be graded, before anything is spent."""
+    """Rows by key; ends the command at a row that cannot be graded, before anything is spent."""
     rows: dict[str, Json] = {}
     with readable(path):
         for number, content in read_objects(path):
@@ -72,7 +72,7 @@ def _rows(path: Path) -> list[tuple[str, Json]]:
 
 
 def _grading(by: By, upstream: str | None, model: str, concurrency: int, config: Path) -> Grading:
-    """Who grades."""
+    """The grading chosen by the options."""
     if by == "judge":
         settings = configuration(config)
         name = upstream or settings.routes[0].upstream

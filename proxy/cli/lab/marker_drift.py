@@ -1,4 +1,4 @@
-"""Whether hedges keep their meaning, the model's own and those that were served, for `hedgerow markers --audit`: the table of the dashboard, in words and in JSON."""
+"""Whether hedges keep their meaning, for `hedgerow markers --audit`: the dashboard's table of the model's own and of served hedges, as text and JSON."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _BARS = "▁▂▃▄▅▆▇█"
 
 
 def read_drift(engine: Engine, since: float, route: str | None = None) -> list[MarkerDrift]:
-    """The most frequent markers since a moment, beside as long a stretch before it.
+    """The most frequent markers since a time, compared with a period of the same length before.
 
     Raises:
         StoreError: the store cannot be read.
@@ -37,7 +37,7 @@ def read_drift(engine: Engine, since: float, route: str | None = None) -> list[M
 
 
 def in_json(row: MarkerDrift) -> Json:
-    """One marker on one route; `change` is null where the stretch before has too few answers."""
+    """One marker on one route; `change` is null if the previous period has too few answers."""
     figures = {"mic": row.mic, "earlier": row.earlier, "change": row.change, "right": row.right}
     return {
         "words": row.words,
@@ -64,7 +64,7 @@ def in_json(row: MarkerDrift) -> Json:
 
 
 def print_drift(console: Console, rows: Sequence[MarkerDrift]) -> None:
-    """The table; a change whose interval leaves out 0 has a star."""
+    """Print the table; a change whose interval excludes 0 has a star."""
     if not rows:
         console.print(
             f"\nno marker has {MIN_ANSWERS} answers in this stretch: whether they keep their meaning is not known"
@@ -102,7 +102,7 @@ def _print_curves(console: Console, rows: Sequence[MarkerDrift]) -> None:
 
 
 def _bars(curve: Sequence[Step]) -> str:
-    """Both stretches, a bar a step."""
+    """Both periods, one bar a step."""
     said = [
         "·" if step.mic is None else _BARS[min(int(step.mic.estimate * len(_BARS)), len(_BARS) - 1)] for step in curve
     ]

@@ -1,4 +1,4 @@
-"""`hedgerow markers`: what a model's own hedges are worth."""
+"""`hedgerow markers`: the confidence behind a model's own hedges."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ from hedgerow.proxy.monitoring.markers import MarkerDrift
 from hedgerow.proxy.types import Json
 
 KEPT = ".markers.jsonl"
-"""Ends the name of the file beside the data that keeps what a language model said."""
+"""Suffix of the file beside the data that stores a language model's replies."""
 SHOWN = 25
-"""Markers in the printed table; JSON and the page have all."""
+"""Number of markers in the printed table; JSON and the page have all."""
 LOCAL_COMPARISON_S = 0.02
-"""Seconds that the shipped judge takes for a sentence and a further answer, about."""
+"""Approximate seconds of the shipped judge for a sentence and a further answer."""
 KEEPS_NOTHING = "keeps no answer with its words and several samples; routes keep them with `store_text: full`"
 
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """Where rows come from; `path` where that is a file, `drift` where it is the audit."""
+    """The source of rows: a file (`path`) or the audit (`drift`)."""
 
     name: str
     read: Read
@@ -80,7 +80,7 @@ Wording = Annotated[
     Words, typer.Option("--words", help="With --audit: markers of the model's own words, or of what was served.")
 ]
 Thresholds = Annotated[
-    str, typer.Option(help="Sentences of a dataset that a marker needs, one or more numbers; pictures show the first.")
+    str, typer.Option(help="Fewest sentences of a marker in a dataset, one or more numbers; charts show the first.")
 ]
 TestShare = Annotated[
     float,
@@ -113,7 +113,7 @@ def markers(
     report: HtmlPage = None,
     lexicon: Lexicon = None,
     model: Annotated[
-        str | None, typer.Option(help="Only this model; --lexicon needs one where there are several.")
+        str | None, typer.Option(help="Only this model; required by --lexicon if there are several.")
     ] = None,
     out: Out = None,
     skip_bad: SkipBad = False,
@@ -121,7 +121,7 @@ def markers(
     yes: Yes = False,
     config: ConfigPath = CONFIG,
 ) -> None:
-    """Measure what a model's epistemic markers are worth to itself: marker internal confidence and every metric of its stability."""
+    """Measure the confidence behind a model's epistemic markers: marker internal confidence and every metric of its stability."""
     at = _thresholds(thresholds)
     if (data is None) is not audit:
         stop("name a file with --data, or take the audit with --audit")
@@ -165,7 +165,7 @@ def _thresholds(text: str) -> list[int]:
 
 
 def _only(gathered: Gathered, model: str | None) -> None:
-    """Leave the sentences of one model."""
+    """Keep the sentences of one model only."""
     if model is None:
         return
     known = sorted({sentence.model for sentence in gathered.sentences})
@@ -175,7 +175,7 @@ def _only(gathered: Gathered, model: str | None) -> None:
 
 
 def _write_lexicon(path: Path, figures: Json, gathered: Gathered) -> None:
-    """The lexicon of the one model; a file that would hold nothing is not written."""
+    """Write the lexicon of the model; not if it would be empty."""
     if len(figures["models"]) > 1:
         stop(
             f"--lexicon holds one model; name it with --model: {', '.join(model['model'] for model in figures['models'])}"
@@ -221,7 +221,7 @@ def _source(data: Path | None, audited: _Audited) -> Iterator[_Source]:
 
 
 async def _gathered(source: _Source, way: Way, skip_bad: bool) -> tuple[Gathered, int]:
-    """The sentences, and how many answers are left for another time."""
+    """The sentences, and the number of answers left for another run."""
     with way.ledger() as ledger:
         kept = running.kept_in(way.out)
         with readable(source.path) if source.path else nullcontext():
@@ -247,7 +247,7 @@ def _note_samples(looked: ToMeasure) -> None:
 
 
 def _confirm(way: Way, looked: ToMeasure) -> None:
-    """Say what measuring costs before it begins."""
+    """Show the cost of measuring and ask for confirmation."""
     if not looked.rows.left or way.judge == "none":
         return
     work = f"{counted(looked.rows.left, 'answer')} to measure, {counted(looked.comparisons, 'comparison')} of a sentence with a further answer"
@@ -313,7 +313,7 @@ def _metrics_table(model: Json, thresholds: Sequence[int], how: str) -> Table:
 
 
 def _markers_table(model: Json) -> Table:
-    """By marker: its MIC over all datasets together, and what people read in it; the page and --json have each dataset."""
+    """By marker: its MIC over all datasets, and the confidence that people read in it; the page and --json have each dataset."""
     counts = "train sentences" if any(of["test"] for of in model["datasets"]) else "sentences"
     table = Table("marker", counts, "datasets", "MIC", "right", "people read", "own CD-MAE", box=None, pad_edge=False)
     for row in model["markers"][:SHOWN]:

@@ -40,16 +40,18 @@ def regimes(
         str | None, typer.Option(help="The labelled answers of this route's audit, in place of --data.")
     ] = None,
     since: Annotated[str | None, typer.Option(help="With --route: answers given since 14d, 36h or a date.")] = None,
-    train_fraction: Annotated[float, typer.Option(help="Share of the answers that is learned from.")] = 0.6,
+    train_fraction: Annotated[float, typer.Option(help="Share of the answers to learn from.")] = 0.6,
     in_order: Annotated[
-        bool, typer.Option("--in-order", help="Learn from the first questions of the file. Unset: from drawn ones.")
+        bool, typer.Option("--in-order", help="Learn from the first questions of the file. Unset: from random ones.")
     ] = False,
     epsilon: Annotated[
-        float, typer.Option(min=0.0, max=0.5, help="How far off, as a probability, a regime is.")
+        float, typer.Option(min=0.0, max=0.5, help="Smallest error of the confidence in a regime, as a probability.")
     ] = 0.05,
-    permutations: Annotated[int, typer.Option(min=0, help="Sets with exchanged labels that are searched too.")] = 20,
+    permutations: Annotated[
+        int, typer.Option(min=0, help="Number of sets with permuted labels that are searched too.")
+    ] = 20,
     resamples: Annotated[int, typer.Option(min=2, help="Bootstrap resamples for the intervals of slices.")] = 100,
-    seed: Annotated[int, typer.Option(help="Of split, folds, centres and resamples.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of split, folds, centres and resamples.")] = 0,
     embedder: Annotated[
         str | None, typer.Option(help="A sentence-transformers model. Unset: the int8 MiniLM of the extra `semantic`.")
     ] = None,

@@ -32,13 +32,13 @@ def build(
     config: ConfigPath = CONFIG,
     writer: Annotated[str | None, typer.Option(help="Upstream that writes the sentences. Default: the first.")] = None,
     evaluator: Annotated[list[str] | None, typer.Option(help="Upstream that scores; may be given several times. Default: the writer.")] = None,
-    model: Annotated[str, typer.Option(help="Model to ask for, where an upstream serves several.")] = "",
+    model: Annotated[str, typer.Option(help="Model to ask for, if an upstream serves several.")] = "",
     phrases: Annotated[Path | None, typer.Option(help="Phrases, one a line. Default: those of the English lexicon.")] = None,
-    sentences: Annotated[int, typer.Option(min=1, help="Sentences a phrase.")] = 20,
-    passes: Annotated[int, typer.Option(min=1, help="Scores a sentence and evaluator.")] = 3,
+    sentences: Annotated[int, typer.Option(min=1, help="Sentences for each phrase.")] = 20,
+    passes: Annotated[int, typer.Option(min=1, help="Scores for each sentence and evaluator.")] = 3,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before calls are made.")] = False,
 ) -> None:  # fmt: skip
-    """Build a lexicon from models, as the paper does (RALC D.1). What was answered is kept beside the output and never asked again."""
+    """Build a lexicon from models, as the paper does (RALC D.1). Replies are stored beside the output and never requested again."""
     settings = configuration(config)
     names = [writer or next(iter(settings.upstreams), ""), *(evaluator or [])]
     if unknown := [name for name in names if name not in settings.upstreams]:
@@ -82,8 +82,8 @@ def _phrases(path: Path | None, english: dict[str, Hedge]) -> tuple[str, ...]:
 
 
 def _records(log: Path) -> list[Record]:
-    """The answers that earlier runs recorded. A last line that was cut off is taken out of the file, and asked again: what comes next would
-    stand on the same line.
+    """The replies that earlier runs recorded. An incomplete last line is removed and requested again; else the next reply would be written onto the
+    same line.
     """
     data = log.read_bytes() if log.exists() else b""
     whole = data[: data.rfind(b"\n") + 1]
@@ -100,7 +100,7 @@ def _records(log: Path) -> list[Record]:
 
 
 async def _construct(settings: Settings, writer: str, model: str, plan: Plan, records: list[Record], log: Path) -> None:
-    """Ask the upstreams under a progress bar; every answer is on disk before the next is asked."""
+    """Ask the upstreams with a progress bar; every reply is on disk before the next request."""
     cost = remaining(plan, records)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     async with AsyncExitStack() as stack:

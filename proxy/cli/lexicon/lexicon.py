@@ -64,7 +64,7 @@ def list_hedges(lexicon: Which = "en", as_json: JsonLines = False) -> None:
 def show(
     id: Annotated[str, typer.Argument(help="Id of the entry.")], lexicon: Which = "en", as_json: JsonLines = False
 ) -> None:
-    """One hedge: its Beta, where that comes from, its frames."""
+    """One hedge: its Beta, the source of that, its frames."""
     hedge = _load(lexicon).get(id)
     if hedge is None:
         near = get_close_matches(id, [hedge.id for hedge in _load(lexicon)])
@@ -86,7 +86,7 @@ def show(
 
 @app.command()
 def check(path: Annotated[str, typer.Argument(help="A lexicon file, or the name of a shipped lexicon.")]) -> None:
-    """Read a lexicon; name what is wrong with it, and what looks wrong. Ends with 1 where it cannot be used."""
+    """Check a lexicon; print errors and suspicious entries. Exits with status 1 if it cannot be used."""
     lexicon = _load(path, code=1)
     notes = _doubts(lexicon)
     if NO_HEDGE not in lexicon:
@@ -106,7 +106,7 @@ def check(path: Annotated[str, typer.Argument(help="A lexicon file, or the name 
 
 
 def _unwritten(lexicon: Lexicon) -> Iterator[str]:
-    """Own entries that no answer is worded with by a route that sets nothing, and a language that is not the one the file names."""
+    """Warnings: own entries that a route with default settings never uses, and a language other than the one the file names."""
     mine = own_entries(lexicon)
     if mine and (seen := language_of(". ".join(hedge.phrase for hedge in mine.values()))) not in (
         lexicon.language,
@@ -126,7 +126,7 @@ def _unwritten(lexicon: Lexicon) -> Iterator[str]:
 
 
 def _doubts(lexicon: Lexicon) -> list[str]:
-    """Hedges whose Beta is far from how their words sound: a slip of the pen, most often an inverted one."""
+    """Hedges whose Beta is far from how their words sound: usually a typing error, such as an inverted Beta."""
     notes = []
     for hedge in lexicon if lexicon.language == "en" else ():
         try:
@@ -149,7 +149,7 @@ def perceive(
         str | None, typer.Option(help="en, de, fr or es. Default: what each text seems to be in.")
     ] = None,
     lexicon: Annotated[
-        str | None, typer.Option("--lexicon", "-l", help="A lexicon whose own entries are read at their own figures.")
+        str | None, typer.Option("--lexicon", "-l", help="A lexicon whose own entries are read at their own Betas.")
     ] = None,
 ) -> None:
     """How confident each text sounds to readers, whether or not it is true. One text a line."""

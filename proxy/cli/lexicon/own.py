@@ -1,4 +1,4 @@
-"""`hedgerow lexicon new` and `preview`: a lexicon of one's own from a table of phrases, and how it words answers at each confidence."""
+"""`hedgerow lexicon new` and `preview`: make your own lexicon from a table of phrases, and show how it words answers at each confidence."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from hedgerow.proxy.lab.rewording import DEFAULT_ROUTE, GivenAnswer, default_rew
 
 LEVELS = (0.15, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 SAMPLES = ("The capital of Australia is Canberra.", "Canberra.")
-"""A sentence and a bare answer: hedges go into them by different frames."""
+"""A sentence and a short answer, which use different frames."""
 OBSERVATIONS = 10.0
 FAR = 0.1
-"""How far the perceived confidence may be from the confidence without a mark."""
+"""Largest distance between perceived and given confidence that is not marked."""
 
 
 def new(
@@ -66,7 +66,7 @@ def new(
 
 
 def _read_back(output: Path) -> Lexicon:
-    """The lexicon as a route will read it; what it refuses is not left behind."""
+    """Read the written lexicon as a route will; a refused file is deleted."""
     try:
         return load(output)
     except LexiconError:
@@ -75,7 +75,7 @@ def _read_back(output: Path) -> Lexicon:
 
 
 def unreadable(lexicon: Lexicon) -> str | None:
-    """Why no reader would perceive the hedges of a lexicon; None where one does."""
+    """The reason why readers cannot perceive the hedges of a lexicon; None if they can."""
     if lexicon.language in languages():
         return None
     return (

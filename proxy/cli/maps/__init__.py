@@ -1,1 +1,1 @@
-"""Commands that learn calibration maps, store them and say which are active."""
+"""Commands that fit, store and activate calibration maps."""

@@ -118,7 +118,7 @@ def fit(
 def _fit(
     source: Labelled, storing: Storing, kind: MapName, *, allow_negative_slope: bool, as_json: bool, skip_bad: bool
 ) -> None:
-    """A map of the confidence alone, from a file."""
+    """Fit a map of the confidence alone, from a file."""
     records, weights = load_records(source.data, signal=source.signal, clusters=source.clusters, skip_bad=skip_bad)
     with one_sentence():
         fitted = fit_records(records, kind, source.signal, weights, allow_negative_slope=allow_negative_slope)

@@ -73,7 +73,7 @@ def activate(
     folder: Folder = None,
     config: ConfigPath = CONFIG,
 ) -> None:
-    """Use a stored map from now on: for a route, a model, both, or (neither given) as the default."""
+    """Use a stored map from now on: for a route, a model, both, or (without either) as the default."""
     check_route(route, folder, config)
     with map_registry(folder, config, create=True) as registry:
         registry.activate(version, route=route, model=model)
@@ -94,7 +94,7 @@ def diff(first: Named, second: Named, folder: Folder = None, config: ConfigPath 
 
 
 def _print_list(rows: list[dict[str, Any]]) -> None:
-    """Aligned, and never broken in a narrow terminal: names are copied from here."""
+    """Print an aligned list without line breaks, so that names can be copied in a narrow terminal."""
     lines = [_COLUMNS]
     for row in rows:
         figures = (_before_after(row["cross_validation"].get(name)) for name in HEADLINE)

@@ -1,4 +1,4 @@
-"""`hedgerow certify`: promises with proof from labelled answers, kept as certificates that anybody with the key can verify offline."""
+"""`hedgerow certify`: promises with a statistical guarantee from labelled answers, as certificates that anybody with the key can verify offline."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def main(
             "--data", help="Labelled answers (JSONL, CSV, Parquet) with confidence, or alpha and beta; or use --route."
         ),
     ] = None,
-    confidence: Annotated[float, typer.Option(help="Probability with which all promises hold together.")] = 0.95,
+    confidence: Annotated[float, typer.Option(help="Probability that all promises hold together.")] = 0.95,
     route: Annotated[
         str | None, typer.Option(help="The route it is for; without --data from its own verdicts.")
     ] = None,
@@ -72,7 +72,7 @@ def main(
     config: ConfigPath = CONFIG,
     as_json: AsJson = False,
 ) -> None:
-    """Find thresholds that keep promises with a finite-sample guarantee; ends with 1 where these labels do not bear them out."""
+    """Find thresholds that keep promises with a finite-sample guarantee; exits with status 1 if the labels do not support them."""
     if ctx.invoked_subcommand is not None:
         return
     with one_sentence():
@@ -97,9 +97,9 @@ def list_certificates(
     config: ConfigPath = CONFIG,
     as_json: AsJson = False,
 ) -> None:
-    """List stored certificates, newest first, and what is wrong with their chain; ends with 1 where something is."""
+    """List stored certificates, newest first, and faults of their chain; exits with status 1 if there are any."""
     with one_sentence(), _stored(config) as certificates:
-        (stored, _), faults = certificates.read_all(route), certificates.verify()  # which names the damaged ones
+        (stored, _), faults = certificates.read_all(route), certificates.verify()  # this names the damaged ones
     if as_json:
         typer.echo(json.dumps({"certificates": [one.to_dict() for one in stored], "faults": faults}, indent=2))
     elif not stored:
@@ -115,7 +115,7 @@ def list_certificates(
 
 @app.command()
 def show(
-    name: Annotated[str, typer.Argument(metavar="ID", help="As `hedgerow certify list` shows it.")],
+    name: Annotated[str, typer.Argument(metavar="ID", help="The id, as in `hedgerow certify list`.")],
     config: ConfigPath = CONFIG,
 ) -> None:
     """Print a stored certificate as JSON; in a file, anybody with the key can verify it."""
@@ -134,7 +134,7 @@ def verify(
     config: ConfigPath = CONFIG,
     as_json: AsJson = False,
 ) -> None:
-    """Verify a file against its seal with the audit's hash key, offline; ends with 1 where it is not as it was issued."""
+    """Verify a file against its seal with the audit's hash key, offline; exits with status 1 if it was changed."""
     content = _read(file)
     key = hash_key(configuration(config).audit) if config.exists() else b""
     with one_sentence():
@@ -156,7 +156,7 @@ def certificate_seal(content: dict[str, Any], key: bytes) -> SealState:
     """The state of a certificate's seal.
 
     Raises:
-        CertificateError: it was sealed as it is, but is not a certificate.
+        CertificateError: the seal is valid, but the content is not a certificate.
     """
     state = check(content, key)
     if state == "valid":
@@ -165,11 +165,11 @@ def certificate_seal(content: dict[str, Any], key: bytes) -> SealState:
 
 
 CHECKS = {KIND: certificate_seal, REPORT: report_seal}
-"""How a file of each kind (its top-level `kind`) is verified: what gives the state of its seal under a hash key."""
+"""By a file's top-level `kind`: the function (file, hash key) -> state of its seal."""
 
 
 def _read(file: Path) -> dict[str, Any]:
-    """The object of a file that can be verified; the answer of `certify --json` counts for the certificate in it."""
+    """The verifiable object of a file; for output of `certify --json`, the certificate in it."""
     try:
         text = file.read_text(encoding="utf-8")
         if text.lstrip().startswith("<"):
@@ -224,7 +224,7 @@ def _from_route(config: Path, route: str | None, since: str | None, verdicts: st
 
 
 def _sealed(certified: Certified, config: Path, *, store: bool) -> Certified:
-    """With the certificate under its seal, and in the store where that is asked for."""
+    """The result with its certificate sealed, and stored if requested."""
     if certified.certificate is None:
         return certified
     settings = configuration(config) if config.exists() or store else None

@@ -24,13 +24,11 @@ from hedgerow.proxy.services.routes import effective
 
 def report(
     out: Annotated[Path, typer.Option("--out", "-o", help="The HTML file to write.")],
-    route: Annotated[
-        str | None, typer.Option(help="Of which route; the only one that promises something by default.")
-    ] = None,
-    certificate: Annotated[str | None, typer.Option(help="On this certificate; the one in force by default.")] = None,
+    route: Annotated[str | None, typer.Option(help="The route. Default: the only one with promises.")] = None,
+    certificate: Annotated[str | None, typer.Option(help="The certificate. Default: the one in force.")] = None,
     config: ConfigPath = CONFIG,
 ) -> None:
-    """Write a signed page for an auditor: what is promised, on what data, since when, and how it held."""
+    """Write a sealed page for an auditor: promises, data, start, and whether the promises held."""
     with one_sentence(), open_audit(config) as (settings, engine):
         running, key = effective(settings, states(engine)), hash_key(settings.audit)
         promising = [each.name for each in running.routes if each.promises is not None]

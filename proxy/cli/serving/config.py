@@ -27,10 +27,10 @@ def check(
     config: ConfigPath = CONFIG,
     online: Annotated[bool, typer.Option(help="Also ask the audit store and every upstream, a line each.")] = False,
 ) -> None:
-    """Check a configuration file, and that what it names is there. Nothing is opened or called, unless --online is given.
+    """Check a configuration file, and that everything it names exists. Nothing is opened or called without --online.
 
-    What works, but not as most would expect, is a line on standard error. Exits with 2 where the file cannot be used, with 1 where a map is
-    missing, an upstream is the proxy itself or, with --online, something does not answer.
+    Surprising settings are reported on standard error. Exits with status 2 if the file cannot be used, with 1 if a map is missing, an upstream
+    is the proxy itself or, with --online, something does not answer.
     """
     settings, unset = _known(config)
     try:
@@ -62,7 +62,7 @@ def _known(config: Path) -> tuple[Settings, Mapping[str, str]]:
 
 
 async def _ask_all(settings: Settings) -> list[str]:
-    """Print what store and upstreams answer; what does not answer is returned."""
+    """Print the answers of store and upstreams; returns those that do not answer."""
     problems = []
     async for name, answer, is_fine in _answers(settings):
         if is_fine:
@@ -73,7 +73,7 @@ async def _ask_all(settings: Settings) -> list[str]:
 
 
 async def _answers(settings: Settings) -> AsyncIterator[tuple[str, str, bool]]:
-    """Name, answer and whether it is a good one, of the store and of each upstream that a route may call."""
+    """Name, answer, and whether that is good, for the store and each upstream that a route may call."""
     yield "audit store", *store_state(settings)
     for name in named_upstreams(settings):
         try:
@@ -94,7 +94,7 @@ async def _answers(settings: Settings) -> AsyncIterator[tuple[str, str, bool]]:
 
 
 def store_state(settings: Settings) -> tuple[str, bool]:
-    """What the audit store answers, and whether that is good."""
+    """The audit store's answer, and whether that is good."""
     try:
         file = sqlite_file(settings.audit)
     except ConfigError as error:
@@ -113,7 +113,7 @@ def store_state(settings: Settings) -> tuple[str, bool]:
 
 @app.command("hash-key")
 def hash_key() -> None:
-    """Read a client key from standard input and print its hash for `keys:`; the key itself is kept nowhere."""
+    """Read a client key from standard input and print its hash for `keys:`; the key itself is not stored."""
     key = typer.get_text_stream("stdin").readline().strip()
     if not key:
         stop("no key on standard input")

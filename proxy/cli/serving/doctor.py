@@ -1,4 +1,4 @@
-"""`hedgerow doctor`: what works, what does not, and what an answer will take, from one real question to every upstream that answers are drawn from."""
+"""`hedgerow doctor`: test everything, and the time and cost of an answer, with one real question to every upstream of a route."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ from hedgerow.proxy.upstreams.answers import usage_of
 from hedgerow.proxy.upstreams.connections import authority
 
 QUESTION = "Who painted the Mona Lisa?"
-"""One that the small embedded model answers rightly, too (benchmarks/fits/example_questions.py)."""
+"""A question that even the small embedded model answers correctly (benchmarks/fits/example_questions.py)."""
 ASKED = 2
-"""Answers that the one question asks for: enough to see whether `n` is taken."""
+"""Number of answers requested: enough to see whether `n` is supported."""
 State = Literal["works", "fact", "note", "fails"]
 Finding = tuple[State, str, str]
-"""How it stands, with what, and what is to be said of it."""
+"""(state, subject, message)."""
 _MARKS = {"works": ("✓", "green"), "fact": ("·", "dim"), "note": ("!", "yellow"), "fails": ("✗", "red")}
 
 
 def doctor(
     config: ConfigPath = CONFIG,
     key_variable: Annotated[
-        str | None, typer.Option(help="Environment variable with a client's key, for upstreams that want one.")
+        str | None, typer.Option(help="Environment variable with a client's key, for upstreams that need one.")
     ] = None,
-    model: Annotated[str, typer.Option(help="Model to ask for, where a route does not fix one.")] = "",
+    model: Annotated[str, typer.Option(help="Model to ask for, if a route does not fix one.")] = "",
 ) -> None:
-    """Try everything once: configuration, store, maps, and one real question to the upstream of each route. Exits with 1 where something fails."""
+    """Test everything once: configuration, store, maps, and one real question to the upstream of each route. Exits with status 1 if something fails."""
     settings = configuration(config)
     console = Console(highlight=False)
     key = os.environ.get(key_variable, "") if key_variable else ""
@@ -82,7 +82,7 @@ async def _findings(settings: Settings, headers: Mapping[str, str], model: str) 
 
 
 def _map_of(settings: Settings, route: Route) -> Finding:
-    """Which map calibrates the route's answers."""
+    """The map that calibrates the route's answers."""
     with open_maps(settings) as maps:
         versions = sorted({active.version for active in maps.of_route(route).values() if active.version})
     if not versions:
@@ -133,7 +133,7 @@ def _plain(body: Json) -> Json:
 
 
 def _abilities(name: str, route: Route, answer: Json, prices: Prices) -> list[Finding]:
-    """What an answer shows of the upstream, and what a calibrated answer of the route will take."""
+    """What an answer shows about the upstream, and the time and cost of a calibrated answer of the route."""
     choices = answer["choices"]
     takes_n = len(choices) == ASKED
     ways = "one call" if takes_n else f"{route.sampling.n} calls of one"
@@ -169,7 +169,7 @@ def _first_text(answer: Json) -> str:
 
 
 def _place(error: ProxyError, settings: Settings, upstream: str) -> str:
-    """Where an upstream was looked for that is not there: host and port of its address, without what else may stand in it."""
+    """Host and port of an upstream that cannot be reached, without other parts of its address."""
     base_url = getattr(settings.upstreams[upstream], "base_url", None)
     if error.code != "upstream_unreachable" or not base_url:
         return ""
@@ -177,7 +177,7 @@ def _place(error: ProxyError, settings: Settings, upstream: str) -> str:
 
 
 def _advice(error: ProxyError, model: str, *, has_key: bool) -> str:
-    """What went wrong, in the upstream's own words where it has some, and what to try."""
+    """The error, in the upstream's own words if it gives any, and what to try."""
     if not isinstance(error, UpstreamRejected):
         return error.message
     said = error.sentence

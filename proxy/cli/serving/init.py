@@ -59,14 +59,14 @@ def init(
     mode: Annotated[Literal["off", "shadow", "on"], typer.Option(help="What the route does at first.")] = "shadow",
     config: Annotated[Path, typer.Option("--config", "-c", help="The file to write.")] = CONFIG,
 ) -> None:
-    """Write a first configuration: an upstream, and a route that takes everything. Asks for what is not given, and then offers to try it."""
+    """Write a first configuration: an upstream, and a route for all requests. Asks for missing values, and then offers to test it."""
     if config.exists():
         stop(f"{config} exists already, and is not overwritten; name another file with --config")
     asks = base_url is None
     with asking('give --base-url, and --key-variable ("": each client sends its own key)'):
         base_url, key_variable = _answers(base_url, key_variable)
     upstream = _EMBEDDED if base_url == "embedded" else _SERVER.format(url=base_url, key=_key(key_variable))
-    port = 4001 if _OWN_PORT.search(base_url) else 4000  # what answers at 4000 is the model's server
+    port = 4001 if _OWN_PORT.search(base_url) else 4000  # port 4000 belongs to the model's server
     _write(config, _FILE.format(upstream=upstream, mode=mode, port=port))
     typer.echo(f"{config} is written. Next: hedgerow doctor, then hedgerow serve")
     if key_variable and key_variable not in os.environ:
@@ -79,7 +79,7 @@ def init(
 
 
 def _answers(base_url: str | None, key_variable: str | None) -> tuple[str, str]:
-    """Address and variable of the key, asked for where they are not given."""
+    """Address and key variable, requested if they are not given."""
     if base_url is None:
         question = 'Address of your model\'s server ("embedded" for a small model here)'
         base_url = typer.prompt(question, "https://api.openai.com/v1")
@@ -98,12 +98,12 @@ def _key(variable: str) -> str:
 
 
 def _write(config: Path, text: str) -> None:
-    """Write the file, unless it could not be used."""
+    """Write the file, unless it would be invalid."""
     write_file(config, text)
     try:
         load(config)
     except ConfigError as error:
-        if "is not set" in str(error):  # a key that is still to come
+        if "is not set" in str(error):  # the key may be set later
             return
         config.unlink()
         stop(f"{error}; nothing is written")

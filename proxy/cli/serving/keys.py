@@ -33,14 +33,16 @@ Routes = Annotated[
 Expires = Annotated[str | None, typer.Option(help="When it ends: a date (UTC), a span such as 90d, or `never`.")]
 Requests = Annotated[int | None, typer.Option("--requests-per-minute", min=0, help="0: no limit.")]
 Tokens = Annotated[int | None, typer.Option("--tokens-per-minute", min=0, help="0: no limit.")]
-Places = Annotated[int | None, typer.Option("--concurrency", min=0, help="Most requests in flight. 0: no limit.")]
+Places = Annotated[
+    int | None, typer.Option("--concurrency", min=0, help="Maximum number of requests in flight. 0: no limit.")
+]
 
 
 @app.command()
 def new(
     name: Name,
     team: Team = None,
-    role: Annotated[Role | None, typer.Option(help="For a person, who signs in with it: what they may do.")] = None,
+    role: Annotated[Role | None, typer.Option(help="Role, for a person's key, with which they sign in.")] = None,
     routes: Routes = None,
     expires: Expires = None,
     requests: Requests = None,
@@ -50,7 +52,7 @@ def new(
     actor: Actor = None,
     note: Note = None,
 ) -> None:
-    """Make a key. Its secret goes to standard output, alone and only now; what is kept is its hash."""
+    """Create a key. Its secret is printed on standard output, this once; only its hash is stored."""
     if not re.fullmatch(keys.NAME, name):
         stop(f"{name!r} cannot be a key's name: up to 64 letters, digits and any of _ . @ + -")
     with open_audit(config) as (settings, engine):
@@ -64,10 +66,10 @@ def new(
 @app.command("list")
 def list_keys(
     config: ConfigPath = CONFIG,
-    since: Annotated[str, typer.Option(help="From when on use is counted: a date, or a span such as 14d.")] = "7d",
+    since: Annotated[str, typer.Option(help="Count usage since: a date, or a span such as 14d.")] = "7d",
     as_json: JsonForTable = False,
 ) -> None:
-    """Show every key: what it may do, until when, and what was done with it."""
+    """Show every key: its rights, expiry and usage."""
     with open_audit(config) as (_, engine):
         known, figures = keys.read_keys(engine), figures_of_keys(engine, moment(since))
     if as_json:
@@ -95,7 +97,7 @@ def change(
     actor: Actor = None,
     note: Note = None,
 ) -> None:
-    """Change what a key may do; what is not named stays as it is."""
+    """Change a key's rights; values that are not given stay unchanged."""
     with open_audit(config) as (settings, engine):
         wishes = _wishes(settings, team, routes, expires, requests, tokens, concurrency)
         if not wishes:
@@ -109,12 +111,12 @@ def change(
 @app.command()
 def rotate(
     name: Name,
-    overlap: Annotated[str, typer.Option(help="How long the old secret works on, such as 24h.")] = "0m",
+    overlap: Annotated[str, typer.Option(help="How long the old secret stays valid, such as 24h.")] = "0m",
     config: ConfigPath = CONFIG,
     actor: Actor = None,
     note: Note = None,
 ) -> None:
-    """Give a key a new secret, which goes to standard output, alone and only now."""
+    """Give a key a new secret, which is printed on standard output, this once."""
     if (overlap_s := seconds_of(overlap)) is None:
         stop(f"Invalid --overlap value {overlap!r}. Use a span such as 24h or 7d.")
     if overlap_s > keys.MAX_OVERLAP_S:
@@ -128,7 +130,7 @@ def rotate(
 
 @app.command()
 def revoke(name: Name, config: ConfigPath = CONFIG, actor: Actor = None, note: Note = None) -> None:
-    """End a key for good."""
+    """Revoke a key permanently."""
     with open_audit(config) as (_, engine):
         key = keys.revoke(engine, name, actor=actor or whoami(), note=note)
     if key is None:
@@ -145,7 +147,7 @@ def _wishes(
     tokens: int | None,
     concurrency: int | None,
 ) -> dict[str, Any]:
-    """By column, what the options say; an option that takes something away says None."""
+    """Changed values by column; None removes a value."""
     wishes: dict[str, Any] = {} if team is None else {"team": team or None}
     if routes:
         wishes["routes"] = None if routes == ["all"] else tuple(named_route(settings, name).name for name in routes)
@@ -156,7 +158,7 @@ def _wishes(
 
 
 def _end(text: str) -> float | None:
-    """When a key ends; None for never."""
+    """When a key expires; None for never."""
     if text == "never":
         return None
     if (span := seconds_of(text)) is not None:
@@ -167,7 +169,7 @@ def _end(text: str) -> float | None:
 
 
 def _parts(key: Key) -> list[str]:
-    """What is set of a key, a part each."""
+    """The values of a key as text parts."""
     limits = {
         "requests a minute": key.requests_per_minute,
         "tokens a minute": key.tokens_per_minute,

@@ -1,4 +1,4 @@
-"""What the C library does with memory that is free again."""
+"""How the C library returns freed memory to the system."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from contextlib import suppress
 M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8
 """Numbers of glibc's `mallopt`, from its malloc.h."""
 LARGE_BYTES = 128 * 1024
-"""Blocks of this size on are given back to the system as soon as they are free; glibc begins with the same number."""
+"""Freed blocks of at least this size are returned to the system at once; the same value as glibc's initial one."""
 ARENAS = 2
-"""Pools that threads share; glibc would make eight for each core, and each keeps what was once needed in it."""
+"""Number of memory pools shared by threads; glibc would make eight for each core, each of which keeps its peak size."""
 
 
 def give_back() -> None:
-    """Have glibc give large blocks back. Left alone it keeps them once one as large was freed: after a single answer of 10 MB every later one
-    stays in the process, in the pool of each thread that read one. Does nothing where the C library is another.
+    """Make glibc return large blocks to the system. By default it keeps blocks up to the largest size ever freed: after one answer of 10 MB, every
+    later one stays in the pool of its thread. Does nothing with another C library.
     """
     with suppress(AttributeError, OSError):
         mallopt = ctypes.CDLL(None).mallopt

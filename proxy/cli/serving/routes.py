@@ -1,4 +1,4 @@
-"""`hedgerow routes`: what every route does now, and switching it while the proxy runs. Running processes follow within two seconds."""
+"""`hedgerow routes`: show routes and change them at run time. Running processes follow within two seconds."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def list_routes(
     config: ConfigPath = CONFIG,
     as_json: JsonForTable = False,
 ) -> None:
-    """Show every route's mode, map and health, and who set what."""
+    """Show every route's mode, map and health, and who set them."""
     with open_audit(config) as (settings, engine):
         states = operators.states(engine)
         running = effective(settings, states)
@@ -64,7 +64,7 @@ def _mode(route: Json) -> str:
 
 
 def _promises(promises: Json | None) -> list[str]:
-    """A line for each promise, or why there is none."""
+    """A line for each promise, or the reason why there is none."""
     if promises is None:
         return []
     lines = [promise["line"] for promise in promises["promises"]]
@@ -77,7 +77,7 @@ def _promises(promises: Json | None) -> list[str]:
 def set_mode(
     route: Route, mode: WishedMode, config: ConfigPath = CONFIG, actor: Actor = None, note: Note = None
 ) -> None:
-    """Switch a route off, to shadow or on; `configured` gives it back to the configuration."""
+    """Switch a route to off, shadow or on; `configured` returns it to the configuration."""
     with open_audit(config) as (settings, engine):
         named_route(settings, route)
         wish = None if mode == "configured" else mode
@@ -104,7 +104,7 @@ def activate(
 
 @app.command()
 def rollback(route: Route, config: ConfigPath = CONFIG, actor: Actor = None, note: Note = None) -> None:
-    """Give a route the map that it had before; again, the one before that."""
+    """Return a route to its previous map; a second time to the one before."""
     with open_audit(config) as (settings, engine):
         named_route(settings, route)
         change = operators.roll_back(engine, route, actor=actor or whoami(), note=note)
@@ -115,7 +115,7 @@ def rollback(route: Route, config: ConfigPath = CONFIG, actor: Actor = None, not
 
 @app.command("clear-alarms")
 def clear_alarms(route: Route, config: ConfigPath = CONFIG, actor: Actor = None, note: Note = None) -> None:
-    """Clear a route's alarms; its tests begin anew with what comes in later."""
+    """Clear a route's alarms; its tests restart with later data."""
     with open_audit(config) as (settings, engine):
         named_route(settings, route)
         cleared = operators.clear_alarms(engine, route, actor=actor or whoami(), note=note)
@@ -124,11 +124,11 @@ def clear_alarms(route: Route, config: ConfigPath = CONFIG, actor: Actor = None,
 
 @app.command()
 def changes(
-    route: Annotated[str | None, typer.Option(help="Of this route only.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20,
+    route: Annotated[str | None, typer.Option(help="This route only.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number.")] = 20,
     config: ConfigPath = CONFIG,
 ) -> None:
-    """Show what operators did, newest first."""
+    """Show changes by operators, newest first."""
     with open_audit(config) as (_, engine):
         history = operators.read_changes(engine, route=route, limit=limit)
     for change in history:
@@ -141,13 +141,13 @@ def _say(change: Change) -> None:
     when = datetime.fromtimestamp(change.created_at, UTC).strftime("%Y-%m-%d %H:%M:%S")
     note = f"  ({change.note})" if change.note else ""
     states = f"{change.before or 'as configured'} -> {change.after or 'as configured'}"
-    if change.route is None and change.before is None:  # of a key, of a purge: something new, not another value
+    if change.route is None and change.before is None:  # changes of keys and purges have no previous value
         states = change.after or ""
     typer.echo(f"{when} UTC  {change.actor}  {change.route or 'all routes'}: {change.what} {states}{note}")
 
 
 def _map(route: Json) -> str:
-    """The configured map, and what stands behind `auto` by model."""
+    """The configured map, and for `auto` the active maps by model."""
     active = {model: version or "none" for model, version in route["active_maps"].items()}
     if route["map"] != "auto" or not active:
         return str(route["map"])

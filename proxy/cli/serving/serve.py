@@ -25,7 +25,7 @@ from hedgerow.proxy.gateway.tunnel import Tunnel
 from hedgerow.proxy.monitoring.logs import set_up_logging
 
 SHUTDOWN_S = 30
-"""Seconds that requests in flight have to end when the proxy is stopped."""
+"""Seconds that requests in flight have to finish when the proxy is stopped."""
 FAILED = 1
 """Exit status of a proxy that could not start."""
 
@@ -40,9 +40,9 @@ def serve(
     parent_fd: Annotated[int | None, typer.Option(help="End when this pipe is closed.", hidden=True)] = None,
     ready_fd: Annotated[int | None, typer.Option(help="Write a byte here when serving.", hidden=True)] = None,
 ) -> None:
-    """Start the proxy. A changed configuration file is taken over while it runs, and at once on SIGHUP.
+    """Start the proxy. Changes of the configuration file are applied while it runs, and at once on SIGHUP.
 
-    Exits with 0 when it was stopped, with 1 and one sentence on standard error when it could not start, with 2 for wrong options.
+    Exits with status 0 when it was stopped, with 1 and one sentence on standard error if it could not start, with 2 for wrong options.
     """
     try:
         settings = load(config)
@@ -90,7 +90,7 @@ def _serve(settings: Settings, config: Path, listener: socket.socket, on_ready: 
     )
     try:
         _server(options).run(sockets=[listener])
-    except SystemExit:  # uvicorn's way of saying that the lifespan did not start
+    except SystemExit:  # uvicorn exits like this if the lifespan did not start
         if edge.start_failure is None:
             raise
     if edge.start_failure is not None:
@@ -98,7 +98,7 @@ def _serve(settings: Settings, config: Path, listener: socket.socket, on_ready: 
 
 
 def _sentence(failure: Exception) -> str:
-    """Why the proxy did not start."""
+    """The reason why the proxy did not start, as one sentence."""
     if isinstance(failure, HedgerowError):
         return str(failure)
     trace = failure.__traceback__
@@ -109,7 +109,7 @@ def _sentence(failure: Exception) -> str:
 
 
 def _server(options: uvicorn.Config) -> uvicorn.Server:
-    """A server that ends with status 0 when it is stopped, instead of by the signal: what waits in the log is written."""
+    """A server that exits with status 0 when it is stopped, instead of by the signal, so that queued log lines are written."""
 
     class Server(uvicorn.Server):
         @contextmanager

@@ -20,18 +20,18 @@ log = structlog.get_logger(__name__)
 
 LOOK_S = 0.2
 SHORT_LIFE_S = 5.0
-"""A process that ends sooner could not start: the next one waits, and longer each time."""
+"""A process that ends sooner counts as failed to start: the next one waits, longer each time."""
 LONGEST_PAUSE_S = 60.0
-"""Longest that a successor waits, while others serve."""
+"""Longest wait of a successor in seconds, while others serve."""
 
 
 def supervise(config: Path, listener: socket.socket, count: int) -> int:
-    """Serve with `count` processes until stopped; one that dies is replaced. The first one starts alone, so that what keeps all of
-    them from starting is said once. A successor that cannot start (the store is down) is tried again as long as another process serves.
-    Their metrics lie in one folder, so that a scrape of any of them tells of all.
+    """Serve with `count` processes until stopped; a process that dies is replaced. The first one starts alone, so that an error that prevents all
+    from starting is reported once. A successor that cannot start (the store is down) is tried again as long as another process serves. Their
+    metrics are in one folder, so that a scrape of any of them covers all.
 
     Returns:
-        Exit status: 0, or that of the last process, where it ended as soon as it began.
+        Exit status: 0, or that of the last process if it failed to start.
     """
     parent, held = os.pipe()  # the workers read the end of this process from it; `held` is open here alone
     with tempfile.TemporaryDirectory(prefix="hedgerow-metrics-") as metrics:
@@ -97,7 +97,7 @@ def _keep_running(config: Path, listener: socket.socket, parent: int, count: int
             time.sleep(LOOK_S)
         return 0
     finally:
-        listener.close()  # or the system would take new connections that nobody answers
+        listener.close()  # else the system would accept connections that nobody answers
         for process in running:
             process.terminate()
         for process in running:

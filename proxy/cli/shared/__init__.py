@@ -1,1 +1,1 @@
-"""What the commands share: options, messages, files, the configuration, the store. No command stands here."""
+"""Code shared by commands: options, messages, files, configuration, store. It has no commands of its own."""

@@ -1,4 +1,4 @@
-"""Files that a command reads and writes, and rows at fault: what is wrong with them, in one sentence."""
+"""Read and write a command's files, and report errors of files and rows in one sentence."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from hedgerow.proxy.lab.datasets import UNREADABLE, BadRow
 def report_bad(
     bad: Sequence[BadRow], skip: bool, *, of: int | None = None, hint: str = "", others: bool = True
 ) -> None:
-    """Print which rows cannot be used, each reason once; ends the command unless they may be skipped. `of`: of how many these are the first;
-    `others`: whether there are rows that can be used.
+    """Print which rows cannot be used, each reason once; ends the command unless they may be skipped. `of`: total number of bad rows, of which
+    these are the first; `others`: whether there are usable rows.
     """
     number, lines = len(bad) if of is None else of, dict[str, list[int]]()
     for row in bad:
@@ -33,19 +33,19 @@ def report_bad(
 
 
 def _lines(numbers: Sequence[int], named: int = 3) -> str:
-    """Which lines: "line 4", "lines 2, 3, 4 and 17 more"."""
+    """Line numbers as text: "line 4", "lines 2, 3, 4 and 17 more"."""
     first, left = ", ".join(map(str, numbers[:named])), len(numbers) - named
     return f"line{'s' if len(numbers) > 1 else ''} {first}" + (f" and {left:,} more" if left > 0 else "")
 
 
 def unreadable(path: Path, error: Exception) -> NoReturn:
-    """End because a file cannot be read."""
+    """End the command because a file cannot be read."""
     stop(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}")
 
 
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """End with one sentence where a file that is read within is not there or is damaged."""
+    """Context: end the command with one sentence if a file read in its body is missing or damaged."""
     try:
         yield
     except UNREADABLE as error:
@@ -53,7 +53,7 @@ def readable(path: Path) -> Iterator[None]:
 
 
 def write_file(path: Path, text: str) -> None:
-    """Write a file of text; where it cannot be written, one sentence, and the end."""
+    """Write a text file; if that fails, end the command with one sentence."""
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
@@ -61,6 +61,6 @@ def write_file(path: Path, text: str) -> None:
 
 
 def write_page(path: Path, page: str) -> None:
-    """Write a report as a page, and say where it is, on standard error: standard output is for figures."""
+    """Write a report as a page, and print its path on standard error, because standard output is for figures."""
     write_file(path, page)
     typer.echo(f"Report written to {path}", err=True)

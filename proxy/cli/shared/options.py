@@ -24,7 +24,7 @@ JsonLines = Annotated[bool, typer.Option("--json", help="One JSON object a line.
 RouteOrFirst = Annotated[
     str | None, typer.Option("--route", help="Name of the route. Default: the first that calibrates.")
 ]
-ModelToAsk = Annotated[str, typer.Option("--model", help="Model to ask for, where the route does not fix one.")]
+ModelToAsk = Annotated[str, typer.Option("--model", help="Model to ask for, if the route does not fix one.")]
 HtmlPage = Annotated[Path | None, typer.Option("--report", help="Write one self-contained HTML page here.")]
 Resamples = Annotated[int, typer.Option(min=0, help="Bootstrap resamples for the intervals; 0 for none.")]
 BootstrapSeed = Annotated[int, typer.Option("--seed", help="Seed of the bootstrap.")]
