@@ -5,10 +5,12 @@ A command is a function in a file of its own and one line in `COMMANDS`. Its mod
 
 from __future__ import annotations
 
+import codecs
 import gc
 import sys
 from importlib import import_module, metadata
-from typing import Annotated, Any, NamedTuple
+from io import TextIOWrapper
+from typing import Annotated, Any, NamedTuple, TextIO
 
 import typer
 from typer.core import TyperGroup
@@ -137,6 +139,12 @@ class LazyGroup(TyperGroup):
         name, command, rest = super().resolve_command(ctx, args)
         return name, command and COMMANDS[str(name)].load(str(name)), rest
 
+    def main(self, *args: Any, **options: Any) -> Any:
+        """Run the command line, whose output can be written whatever the machine's encoding is."""
+        for stream in (sys.stdout, sys.stderr):
+            _make_writable(stream)
+        return super().main(*args, **options)
+
     def invoke(self, ctx: Any) -> Any:
         """Run the command; an unusable setting that it needs becomes one sentence and exit status 2.
 
@@ -152,6 +160,16 @@ class LazyGroup(TyperGroup):
         except OSError as error:  # for example, the disk behind `>` is full
             typer.echo(f"hedgerow: {error.filename or 'output'}: {error.strerror or error}", err=True)
             raise typer.Exit(1) from error
+
+
+def _make_writable(stream: TextIO) -> None:
+    """A terminal that is not UTF-8 shows "?" for what it has no sign for; files and pipes are UTF-8 everywhere, as commands read them."""
+    if not isinstance(stream, TextIOWrapper) or codecs.lookup(stream.encoding).name == "utf-8":
+        return
+    if stream.isatty():
+        stream.reconfigure(errors="replace")
+    else:
+        stream.reconfigure(encoding="utf-8")
 
 
 app = typer.Typer(cls=LazyGroup, name="hedgerow", no_args_is_help=True, pretty_exceptions_enable=False)

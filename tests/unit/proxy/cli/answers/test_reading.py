@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import json
 import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -120,3 +122,20 @@ def test_claims_by_the_shipped_judge() -> None:
     done = CliRunner().invoke(app, options, input=json.dumps(german))
     assert json.loads(done.stdout)["claims"][0]["by"] == "words:unknown_language"
     assert "measured without the judge" in done.stderr
+
+
+def test_output_of_a_machine_whose_encoding_is_another() -> None:
+    """A file or pipe is UTF-8, which the commands read again; a terminal shows "?" for what it cannot. It was a traceback."""
+    command = [sys.executable, "-m", "hedgerow.proxy.cli", "rewrite", "Zürich – 北京", "--confidence", "0.5"]
+    environment = os.environ | {"PYTHONIOENCODING": "latin-1"}
+    piped = subprocess.run(command, env=environment, capture_output=True, timeout=90)
+    assert "Zürich – 北京" in piped.stdout.decode(), piped.stderr
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(command, env=environment, stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        shown = b""
+        with contextlib.suppress(OSError):  # the last writer has closed the terminal
+            while read := os.read(ours, 4096):
+                shown += read
+    os.close(ours)
+    assert (process.returncode, "Zürich ? ??".encode("latin-1") in shown) == (0, True), shown
