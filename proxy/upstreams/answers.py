@@ -1,4 +1,4 @@
-"""Reading an upstream's answer: is it a completion, and what does each of its choices say?"""
+"""Parse an upstream's answer: check that it is a completion, and read its choices."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from hedgerow.proxy.types import Json, Sample, Usage
 
 MAX_TOKENS = 2**31 - 1
 _ANSWERING = frozenset(["choices", "output", "content"])
-"""Fields of which every answer has one."""
+"""Fields of a choice, of which every answer has at least one."""
 
 
 def checked_completion(name: str, body: bytes, convert: Callable[[Json], Json] | None = None) -> Json:
-    """Decode a completion object; `convert` makes one of another endpoint's answer, or raises ValueError with what is missing.
+    """Decode a completion object; `convert` converts another endpoint's answer, or raises ValueError with what is missing.
 
     Raises:
-        UpstreamRejected: it is an error object, which some providers send with status 200; with the status that it names, else 502.
+        UpstreamRejected: it is an error object, which some providers send with status 200; the status is the one it names, else 502.
         UpstreamError: the body is not JSON, not an object, or has no choice; the message says which, and never quotes the body.
     """
     try:
@@ -50,7 +50,7 @@ def checked_completion(name: str, body: bytes, convert: Callable[[Json], Json] |
 
 
 IN_PROCESS = ("/chat/completions", "/completions")
-"""Paths of calls that are made in this process."""
+"""Paths that upstreams in this process serve."""
 
 
 def check_served(name: str, path: str) -> None:
@@ -79,7 +79,7 @@ def request_of(body: bytes) -> Json:
 
 
 def renamed(body: Json, model: str) -> bytes:
-    """A request for another model; where it holds text that is not Unicode, in a form that can be."""
+    """A request for another model, encoded; text that is not valid Unicode is escaped."""
     other = body | {"model": model}
     try:
         return orjson.dumps(other)
@@ -88,7 +88,7 @@ def renamed(body: Json, model: str) -> bytes:
 
 
 def asked(path: str, body: bytes) -> Json:
-    """The request object of a call that is made in this process, with what it cannot be made without.
+    """Parse and check the request object of a call in this process.
 
     Raises:
         BadRequest: it is not a JSON object, or has no messages or prompt of the right type.
@@ -105,7 +105,7 @@ def asked(path: str, body: bytes) -> Json:
 
 
 def usage_of(answer: Json) -> Usage:
-    """The tokens that an answer says were spent, and by which model; 0 where it does not say."""
+    """The token usage and the model that an answer reports; 0 without a report."""
     usage, model = answer.get("usage"), answer.get("model")
     name = model if isinstance(model, str) else ""
     if not isinstance(usage, dict):
@@ -122,8 +122,8 @@ def usage_of(answer: Json) -> Usage:
 
 
 def own_usage(answer: Json, _choice: Json) -> Json | None:
-    """The `usage` of one choice of an answer, with its details, as the upstream wrote it; None where it wrote none. Upstreams do not say how
-    long each choice of a call is, so one of several counts as an average one.
+    """The `usage` of one choice with its details, as the upstream reported it; None without a report. Upstreams do not report the length of each
+    choice, so one of several counts as an average.
     """
     usage = answer.get("usage")
     if not isinstance(usage, dict) or (several := len(answer["choices"])) == 1:
@@ -141,12 +141,12 @@ def _details(usage: Json, part: str) -> Json:
 
 
 def _count(value: object) -> int:
-    """A count of tokens; 0 for what cannot be one. No answer has 2^31 tokens, and databases and encoders refuse larger ones."""
+    """A token count; 0 for an invalid one. No answer has 2^31 tokens, and databases and encoders refuse larger numbers."""
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MAX_TOKENS else 0
 
 
 def sample_of(choice: Json) -> Sample:
-    """One choice, of a chat or of a plain completion, as a sample. What is missing or of another type counts as absent."""
+    """One choice, of a chat or a plain completion, as a sample. Missing fields, and fields of a wrong type, count as absent."""
     message = choice.get("message")
     if not isinstance(message, dict):
         text = choice.get("text")

@@ -1,4 +1,4 @@
-"""What the parts of a route are built from, and one prompt put to a model on behalf of a request."""
+"""The context from which parts of a route are built, and calls of a model for a request."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hedgerow.calibration import ActiveMap
 
 Spent = Callable[[Usage], None]
-"""Callback that receives the tokens that a call has spent."""
+"""Callback that receives the token usage of a call."""
 SignalFactory = Callable[[Asker, Spent], ConfidenceSignal]
 ClustererFactory = Callable[[Asker, Spent], Clusterer]
 SupporterFactory = Callable[[Asker, Spent], Supporter]
@@ -26,13 +26,13 @@ RewriterFactory = Callable[[Asker], Rewriter]
 
 @dataclass(frozen=True, slots=True)
 class RouteContext:
-    """What `build` of a kind gets.
+    """The argument of a kind's `build`.
 
     Attributes:
         route: the route's settings.
         upstreams: by name.
-        active_map: the calibration map for a model and a signal, as it is now.
-        standing: whether a certificate of the route speaks of answers with a map and a signal, as it is now; None: nothing is promised.
+        active_map: the current calibration map for a model and a signal.
+        standing: the current certificate for a map and a signal; None if the route promises nothing.
     """
 
     route: Route
@@ -47,12 +47,12 @@ class RouteContext:
 
 @dataclass(frozen=True, slots=True)
 class Prompting:
-    """How a part of a route asks a model.
+    """How a part of a route calls a model.
 
     Attributes:
-        upstream: who is asked.
-        step, reason: what failed, and why, where it cannot be asked.
-        model: the model to ask for; None: that of the request.
+        upstream: the upstream to call.
+        step, reason: step and reason of the `StepFailed` if the model cannot be called.
+        model: the model to call; None: that of the request.
         options: further fields of the request, such as the temperature.
     """
 
@@ -70,7 +70,7 @@ class Prompting:
         """
         body = {"model": self.model or asker.model, **self.options, "messages": list(messages)}
         try:
-            member = asker.answered_by if self.model is None else ""  # the request's model is the one that has answered
+            member = asker.answered_by if self.model is None else ""  # the request's model is the one that answered
             call = Call("/chat/completions", body, asker.headers, id=asker.id, member=member)
             answer = await self.upstream.complete(call)
         except ProxyError as error:

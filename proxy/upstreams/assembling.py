@@ -1,4 +1,4 @@
-"""A completion object put together from the chunks of its stream. Takes time in proportion to the stream."""
+"""Assemble a completion object from the chunks of its stream, in linear time."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from hedgerow.proxy.errors import UpstreamError
 from hedgerow.proxy.types import Json
 
 SAID_ONCE = frozenset(["role", "type", "id", "name", "index", "object", "signature"])
-"""Texts of a delta that are not pieces of a longer one."""
+"""Text fields of a delta that are sent once and not concatenated."""
 OF_CHUNKS = ("choices", "usage", "obfuscation")
-"""What a chunk holds that is not its answer's; some providers pad chunks so that their sizes tell nothing."""
+"""Fields of chunks that do not belong to the answer; some providers pad chunks to hide their sizes."""
 
 
 class _Pieces(list[str]):
-    """A text as it came."""
+    """The pieces of a text."""
 
 
 class _Indexed(dict[int, Json]):
-    """Parts that say which one they belong to: tool calls."""
+    """Numbered parts: tool calls."""
 
 
 class Assembly:
     """The chunks of one answer, chat or plain, of any number of choices.
 
     Attributes:
-        first: the first chunk, which holds what all chunks of an answer share.
-        usage: the tokens, where a chunk has them.
-        done: whether the stream said that it is complete.
+        first: the first chunk, with the fields that all chunks of an answer share.
+        usage: the token usage, if a chunk has it.
+        done: whether the stream was marked as complete.
     """
 
     def __init__(self) -> None:
@@ -38,11 +38,11 @@ class Assembly:
 
     @property
     def finished(self) -> bool:
-        """Whether the answer came to its end: it says so, or each of its choices does."""
+        """Whether the answer is complete: the stream or each of its choices says so."""
         return self.done or (bool(self._choices) and all(c.get("finish_reason") for c in self._choices.values()))
 
     def add(self, chunk: Json) -> None:
-        """Take over a chunk. What has another form than a chunk's is left out."""
+        """Add a chunk. Fields of another form are ignored."""
         self.first = self.first or chunk
         if isinstance(usage := chunk.get("usage"), dict) and usage:
             self.usage = usage
@@ -58,7 +58,7 @@ class Assembly:
         """The completion object.
 
         Raises:
-            UpstreamError: the stream broke off, or held no choice.
+            UpstreamError: the stream is incomplete, or has no choice.
         """
         if self.first is None or not self._choices or not self.finished:
             raise UpstreamError("the upstream broke off its answer", code="upstream_broken")
@@ -77,15 +77,15 @@ def _whole(index: int, kept: Json, chat: bool) -> Json:
         delta = kept.get("delta")
         message: Json = {"role": "assistant", "content": None} | (_joined(delta) if isinstance(delta, dict) else {})
         if message.get("tool_calls") and not message["content"]:
-            message["content"] = None  # a stream may begin with "" before it calls; a whole answer says null
+            message["content"] = None  # a stream may begin with "" before a tool call; a non-streamed answer has null
         return choice | {"message": message}
     choice.setdefault("text", "")
     return choice
 
 
 def _merge(kept: Json, more: Json) -> None:
-    """Add a part of an object to what is kept of it: texts and lists grow, numbered parts each by themselves. What has another type than what is
-    kept is left out: it must not take away what was said before.
+    """Merge a part of an object: texts and lists grow, numbered parts separately. A value of another type than the existing one is ignored, so that it
+    does not erase earlier content.
     """
     for key, value in more.items():
         old = kept.get(key)
@@ -104,7 +104,7 @@ def _merge(kept: Json, more: Json) -> None:
 
 
 def _continues(old: object, value: object) -> bool:
-    """Whether a value can be added to what is kept: a text to a text, an object to an object, a list to a list."""
+    """Whether a value can be added to the existing one: text to text, object to object, list to list."""
     if isinstance(old, _Pieces):
         return isinstance(value, str)
     if isinstance(old, list | _Indexed):
@@ -125,7 +125,7 @@ def _longer(old: object, more: list[Any]) -> _Indexed | list[Any]:
 
 
 def _joined(value: Any) -> Any:
-    """What was kept, with texts in one piece. Numbered parts lose their numbers, which only streams have."""
+    """The merged value, with joined texts. Numbered parts lose their numbers, which only streams have."""
     if isinstance(value, _Pieces):
         return "".join(value)
     if isinstance(value, _Indexed):

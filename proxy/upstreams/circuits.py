@@ -1,7 +1,7 @@
-"""How an upstream is doing: each call's outcome, a circuit that opens after failures in a row, and whether it answers at all.
+"""The state of an upstream: each call's outcome, a circuit that opens after consecutive failures, and whether it answers at all.
 
-Closed: requests go there. Open: a group asks others, for as long as the cool-down lasts. Half-open: one request is let through to try; its
-success closes the circuit, its failure opens it again.
+Closed: requests go there. Open: a group calls others during the cool-down. Half-open: one request is let through as a test; success closes the
+circuit, failure opens it again.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ log = structlog.get_logger(__name__)
 
 State = Literal["closed", "open", "half-open"]
 LONGEST_REST_S = 60.0
-"""Longest that a group stays away because of one `Retry-After`."""
+"""Longest `Retry-After` in seconds that a group respects."""
 PROBE_EVERY_S = 5.0
-"""Seconds between two questions whether an upstream that is not known to answer does."""
+"""Seconds between two probes of an upstream that is not known to answer."""
 PROBE_TIMEOUT_S = 2.0
-"""Longest that it may take to say so."""
+"""Timeout of a probe in seconds."""
 OF_THE_KEY = (401, 402, 403)
-"""Statuses that speak of a key: where it is the client's, another upstream would say the same."""
+"""Statuses about the key: if it is the client's, another upstream would answer the same."""
 NOBODY_THERE = (502, 503, 504)
-"""Statuses with which a gateway says that nobody answers behind it."""
+"""Statuses by which a gateway reports that its server does not answer."""
 FORBIDDEN = 403
-"""Some providers refuse a single question with it: another one may answer, and the upstream is not at fault."""
+"""Some providers refuse a single question with this status: another upstream may answer, and this one is not at fault."""
 PASSING = (408, 429)
-"""Statuses below 500 that say nothing against the request."""
+"""Statuses below 500 that do not mean a fault of the request."""
 
 
 class CallCounter:
-    """Counts what becomes of calls; this one nothing, which is right for commands."""
+    """Counts outcomes of calls; this base class counts nothing, for commands."""
 
     def call(self, upstream: str, outcome: str) -> None:
         """A call has ended: "ok", a class of statuses, or the code of an error."""
@@ -62,28 +62,28 @@ class Circuit:
 
     @property
     def state(self) -> State:
-        """As it is now."""
+        """The present state."""
         if not self._is_open:
             return "closed"
         return "open" if self._clock() < self._closed_until_trial else "half-open"
 
     @property
     def admits(self) -> bool:
-        """Whether a request may go there now."""
+        """Whether a request may be sent now."""
         return not self._is_open or self._clock() >= self._closed_until_trial
 
     def take(self) -> None:
-        """Send a request there; where the circuit is half-open it is the one that tries, for as long as a cool-down."""
+        """Record that a request is sent; in a half-open circuit it is the test, for as long as a cool-down."""
         if self._is_open:
             self._closed_until_trial = self._clock() + self._settings.cool_down_s
 
     def succeeded(self) -> bool:
-        """A call succeeded; True where that closes the circuit."""
+        """Record a successful call; True if it closes the circuit."""
         was_open, self._is_open, self._failures = self._is_open, False, 0
         return was_open
 
     def failed(self, rest_s: float | None = None) -> bool:
-        """A call failed, or the upstream asked for a rest; True where that opens the circuit."""
+        """Record a failed call, or a `Retry-After`; True if it opens the circuit."""
         self._failures += 1
         if rest_s is None and not self._is_open and self._failures < self._settings.failures:
             return False
@@ -94,11 +94,11 @@ class Circuit:
 
 
 class WatchedUpstream:
-    """An upstream whose calls are watched.
+    """An upstream whose calls update its circuit and counters.
 
     Attributes:
-        name: as in the configuration.
-        circuit: as its calls have left it.
+        name: its name in the configuration.
+        circuit: its circuit.
     """
 
     def __init__(self, name: str, inner: Upstream, settings: object, counter: CallCounter | None = None) -> None:
@@ -136,23 +136,23 @@ class WatchedUpstream:
         await self._inner.aclose()
 
     def moves_on(self, error: ProxyError) -> bool:
-        """Whether another upstream may answer what this one did not."""
+        """Whether another upstream may answer after this error."""
         if isinstance(error, UpstreamRejected):
             return self.moves_on_from(error.status)
         return isinstance(error, UpstreamError | Overloaded)
 
     def moves_on_from(self, status: int) -> bool:
-        """The same of a status."""
+        """Whether another upstream may answer after this status."""
         return status >= 500 or status in PASSING or (self._has_key and status in OF_THE_KEY)
 
     def is_at_fault(self, status: int) -> bool:
-        """Whether a status speaks against the upstream. A rate limit on a client's own key does not."""
+        """Whether a status is a fault of the upstream. A rate limit on a client's own key is not."""
         if status == 429:
             return self._has_key
         return status != FORBIDDEN and self.moves_on_from(status)
 
     async def answers(self) -> bool:
-        """Whether the upstream answers at all, by its last calls; where none has succeeded it is asked for its models, now and then."""
+        """Whether the upstream answers at all, by its last calls; if none has succeeded, by a periodic request for its models."""
         now = time.monotonic()
         if (self._answers is None or self.circuit.state != "closed") and now - self._probed_at >= PROBE_EVERY_S:
             self._probed_at = now
@@ -163,14 +163,14 @@ class WatchedUpstream:
         try:
             async with asyncio.timeout(PROBE_TIMEOUT_S):
                 await self._inner.models({})
-        except UpstreamRejected as error:  # it wants a key, or lists no models: that is an answer
+        except UpstreamRejected as error:  # it requires a key, or lists no models: that is an answer
             return error.status not in NOBODY_THERE
         except (ProxyError, TimeoutError):
             return False
         return True
 
     def answered(self, status: int, retry_after: str | None = None) -> None:
-        """A call was answered, whatever the answer says."""
+        """Record that a call was answered, whatever the answer."""
         if self.is_at_fault(status):
             return self._went_wrong(_outcome(status), _seconds(retry_after) if status == 429 else None)
         self._answers = True
@@ -181,12 +181,12 @@ class WatchedUpstream:
         return None
 
     def failed(self, error: ProxyError) -> None:
-        """A call was not answered."""
+        """Record that a call was not answered."""
         if isinstance(error, UpstreamRejected):
             self.answered(error.status, error.retry_after)
         elif isinstance(error, UpstreamError):
             self._went_wrong(error.code)
-        else:  # a full queue, or a request that cannot be asked here: neither good nor bad
+        else:  # a full queue, or a request that this upstream cannot serve: neither success nor failure
             self.counter.call(self.name, error.code)
 
     def _went_wrong(self, outcome: str, rest_s: float | None = None) -> None:
@@ -197,7 +197,7 @@ class WatchedUpstream:
 
 
 class _WatchedRelay:
-    """An answer that is passed on, and what becomes of it."""
+    """A relayed answer whose outcome is recorded."""
 
     def __init__(self, watched: WatchedUpstream, inner: AbstractAsyncContextManager[Relay]) -> None:
         self._watched, self._inner = watched, inner
@@ -223,7 +223,7 @@ class _WatchedRelay:
 
 
 def _retry_after(reply: Relay) -> str | None:
-    """What an answer says of when to come again; only one that refuses is looked at."""
+    """The `Retry-After` of an answer; only of one that refuses."""
     if reply.status < 400:
         return None
     after = next((value for name, value in reply.headers if name.lower() == b"retry-after"), None)
@@ -231,14 +231,14 @@ def _retry_after(reply: Relay) -> str | None:
 
 
 def _outcome(status: int) -> str:
-    """A status as one of few words."""
+    """The class of a status as a word."""
     if status < 400:
         return "ok"
     return "status_429" if status == 429 else f"status_{status // 100}xx"
 
 
 def _seconds(retry_after: str | None) -> float | None:
-    """The seconds of a `Retry-After`; None where it has none."""
+    """The seconds of a `Retry-After`; None without one."""
     try:
         return max(0.0, float(retry_after or ""))
     except ValueError:

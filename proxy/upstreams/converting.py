@@ -1,6 +1,4 @@
-"""An upstream that speaks chat alone, asked for what other endpoints say: requests go to it as chats, answers come back in the endpoint's
-words.
-"""
+"""Use an upstream that supports chat only for other endpoints: requests are converted to chat, and answers are converted back."""
 
 from __future__ import annotations
 
@@ -22,13 +20,13 @@ from hedgerow.proxy.upstreams.dialects.conversions import CONVERSIONS, Conversio
 
 CHAT = "/chat/completions"
 LARGE = 500
-"""Messages from which on a request is converted by a worker thread, not by the event loop."""
+"""A request with at least this many messages is converted in a worker thread."""
 BYTES_OF_AN_ITEM = 200
-"""What a message takes at least, roughly."""
+"""Approximate minimum size of a message in bytes."""
 _PLACE = re.compile(r"/+(?:openai/(?:v1/|deployments/[^/]+/)?)?(responses|messages)")
 CONTENT_TYPE = b"content-type"
 _OF_THE_BODY = (b"content-", b"etag", b"digest", b"repr-digest")
-"""How the headers begin that describe a body, which is another one here."""
+"""Prefixes of headers that describe the body, which is replaced here."""
 _ANTHROPICS_OWN = "anthropic-"
 T = TypeVar("T")
 
@@ -39,7 +37,7 @@ class Converting:
     Args:
         name: the upstream's, for errors.
         inner: what is asked.
-        endpoints: those that it does not speak itself, without their slash.
+        endpoints: those that it does not support itself, without their slash.
     """
 
     def __init__(self, name: str, inner: Upstream, endpoints: tuple[str, ...]) -> None:
@@ -80,7 +78,7 @@ class Converting:
             kind = next((value for name, value in reply.headers if name.lower() == CONTENT_TYPE), b"")
             if reply.status == 200 and kind.startswith(b"text/event-stream"):
                 chunks = _live(conversion, body, reply.chunks)
-            else:  # read before anything is sent: what is not an answer is an error with a status of its own
+            else:  # read before anything is sent, so that an invalid answer becomes an error with its own status
                 data = b"".join([piece async for piece in reply.chunks])
                 chunks = once(
                     self._whole(conversion, body, data)
@@ -102,7 +100,7 @@ class Converting:
 
 
 def _is_kept(header: bytes) -> bool:
-    """Whether a header of the upstream's answer, in lower case, holds for the answer in other words."""
+    """Whether a header of the upstream's answer, in lower case, is valid for the converted answer."""
     return header == CONTENT_TYPE or not header.startswith(_OF_THE_BODY)
 
 
@@ -115,7 +113,7 @@ async def _live(conversion: Conversion, body: Json, chunks: AsyncIterator[bytes]
 
 
 def _completion(conversion: Conversion, body: Json, completion: Json) -> Json:
-    """A chat completion as the completion object of another endpoint: each choice under its own answer."""
+    """A chat completion as the completion object of another endpoint: each choice with its own answer."""
     converted = [conversion.completion(answer) for answer in answers(conversion, body, completion)]
     choices = [one["choices"][0] | {"index": index} for index, one in enumerate(converted)]
     counts = {"usage": completion["usage"]} if isinstance(completion.get("usage"), dict) else {}
@@ -125,10 +123,10 @@ def _completion(conversion: Conversion, body: Json, completion: Json) -> Json:
 
 
 def _read(conversion: Conversion, headers: Sequence[tuple[str, str]], data: bytes) -> tuple[Json, bytes]:
-    """The request in a body, and the same in the words of chat.
+    """Parse the request in a body, and convert it to chat.
 
     Raises:
-        BadRequest: it is not a JSON object, or cannot be put into these words.
+        BadRequest: it is not a JSON object, or cannot be converted to chat.
     """
     if any(name == "content-encoding" and value.lower() != "identity" for name, value in headers):
         message = "a compressed request cannot be put into the words of chat, in which this route's upstream is asked; send it as it is"
@@ -143,7 +141,7 @@ def _read(conversion: Conversion, headers: Sequence[tuple[str, str]], data: byte
 
 
 def _chat_target(target: str) -> str:
-    """The same place with the path of chat, and the same query."""
+    """The target with the path of chat and the same query."""
     path, question, query = target.partition("?")
     return path.rpartition("/")[0] + CHAT + question + query
 
@@ -157,7 +155,7 @@ def _headers(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def _error(conversion: Conversion, status: int, data: bytes) -> bytes:
-    """An upstream's error in the words of the endpoint; what is not JSON stays as it is."""
+    """An upstream's error in the endpoint's format; unchanged if it is not JSON."""
     try:
         return orjson.dumps(conversion.error(status, orjson.loads(data)))
     except orjson.JSONDecodeError:
@@ -165,11 +163,11 @@ def _error(conversion: Conversion, status: int, data: bytes) -> bytes:
 
 
 def _items(body: Json) -> int:
-    """How many items or messages a request has."""
+    """Number of items or messages of a request."""
     given = body.get("input") or body.get("messages")
     return len(given) if isinstance(given, list) else 0
 
 
 async def _aside(size: int, work: Callable[..., T], *args: object) -> T:
-    """Do what takes longer the larger a request is, in a worker thread where it is large."""
+    """Call a function, in a worker thread if the request is large."""
     return work(*args) if size < LARGE else await compute(work, *args)

@@ -1,1 +1,1 @@
-"""How each endpoint words a request for text and the answer to it: chat and plain completions, Responses, Anthropic's Messages."""
+"""The formats of endpoints for text: chat and plain completions, Responses, Anthropic's Messages."""

@@ -1,4 +1,4 @@
-"""`/v1/chat/completions` and `/v1/completions`: the words that the pipeline itself thinks in."""
+"""`/v1/chat/completions` and `/v1/completions`: the format that the pipeline itself uses."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from hedgerow.proxy.types import Json, Usage
 from hedgerow.proxy.upstreams import sse
 
 THOUGHTS = ("reasoning_content", "reasoning", "reasoning_details", "thinking", "thinking_blocks")
-"""Fields of a message that hold what was thought before it was said, by the servers that send them."""
+"""Fields of a message with the model's reasoning, as named by different servers."""
 
 
 def as_chat(body: Json) -> Json:
-    """What is read of a request: the request itself."""
+    """The request as a chat request: itself."""
     return body
 
 
 def prompt_as_chat(body: Json) -> Json:
-    """What is read of a plain completion's request: its prompt is what the user says; a list of one prompt is that prompt."""
+    """A plain completion's request as a chat request: its prompt is the user's message; a list of one prompt counts as that prompt."""
     prompt = body.get("prompt")
     if isinstance(prompt, list) and len(prompt) == 1 and isinstance(prompt[0], str):
         prompt = prompt[0]
@@ -26,17 +26,17 @@ def prompt_as_chat(body: Json) -> Json:
 
 
 def with_logprobs(body: Json) -> Json:
-    """The request with the wish for log-probabilities."""
+    """The request with log-probabilities requested."""
     return body | {"logprobs": True if "prompt" not in body else 0}
 
 
 def with_effort(body: Json, effort: str) -> Json:
-    """The request with the wish for so much reasoning."""
+    """The request with a reasoning effort."""
     return body | {"reasoning_effort": effort}
 
 
 def sample(body: Json) -> Json:
-    """The request for one more answer, of which the upstream keeps nothing; one seed for all answers would make them one answer."""
+    """The request for one more answer, not stored by the upstream and without a seed, which would make all answers equal."""
     one_more = {key: value for key, value in body.items() if key != "seed" or not isinstance(value, int)}
     return one_more | {"store": False} if body.get("store") else one_more
 
@@ -62,10 +62,10 @@ def with_wish(message: Json, wish: str) -> Json:
 
 
 def answer(completion: Json, choice: Json, text: str | None, *, logprobs: bool) -> Json:
-    """What the client gets: a completion object with one choice, and with another text where one is given.
+    """The answer for the client: a completion object with one choice, and with `text` if given.
 
     Args:
-        logprobs: whether the client asked for log-probabilities; those of other words, or that nobody asked for, stay out.
+        logprobs: whether the client requested log-probabilities; they are removed otherwise, and if the text changed.
     """
     choice = choice | {"index": 0} | ({"logprobs": None} if "logprobs" in choice and not logprobs else {})
     if text is not None:
@@ -75,13 +75,13 @@ def answer(completion: Json, choice: Json, text: str | None, *, logprobs: bool) 
 
 
 def without_calls(choice: Json) -> Json:
-    """The choice as one that calls nothing: what is said in place of the calls is the end of the turn."""
+    """The choice without its tool calls: the text that replaces them ends the turn."""
     message = {name: value for name, value in choice["message"].items() if name not in ("tool_calls", "function_call")}
     return choice | {"message": message, "finish_reason": "stop"}
 
 
 def spent_in_all(spent: Usage) -> Json:
-    """Tokens spent, in the words of these endpoints."""
+    """Total token usage in the format of these endpoints."""
     return {
         "prompt_tokens": spent.prompt,
         "completion_tokens": spent.completion,
@@ -92,7 +92,7 @@ def spent_in_all(spent: Usage) -> Json:
 
 
 def events(answer: Json, pieces: Callable[[str], Iterable[str]], with_usage: bool = False) -> Iterator[bytes]:
-    """A completion object as the events of a stream; `pieces` cuts a text up. The tokens are an event of their own, where it is asked for."""
+    """A completion object as the events of a stream; `pieces` splits a text. Token usage is a separate event if requested."""
     choice = answer["choices"][0]
     message = choice.get("message")
     message = message if isinstance(message, dict) else {}
@@ -113,7 +113,7 @@ def events(answer: Json, pieces: Callable[[str], Iterable[str]], with_usage: boo
 
 
 def _rest(message: Json) -> Json:
-    """What a message holds beside role and text: tool calls get the index that streams want."""
+    """The fields of a message other than role and text; tool calls get the index that streams require."""
     rest = {key: value for key, value in message.items() if key not in ("role", "content") and value not in (None, [])}
     calls = rest.get("tool_calls")
     if isinstance(calls, list):

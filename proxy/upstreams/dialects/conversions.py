@@ -1,4 +1,4 @@
-"""The endpoints that can be asked of an upstream which speaks chat alone. A new one is a module of pure functions, and a line here."""
+"""The endpoints that can be converted to chat. To add one, write a module of pure functions and a line here."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ Pieces = Callable[[str], Iterable[str]]
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """How an endpoint is asked in the words of chat.
+    """How an endpoint is converted to chat and back.
 
     Attributes:
-        request: the request in the words of chat; raises BadRequest for what chat does not have.
-        begun: the answer to a request before anything is said.
-        item: a part of what was said, as the answer holds it.
-        ended: the whole answer.
-        goes_on: an event that brings one more piece of a part.
-        error: the object of an upstream's error, in the words of the endpoint; of a status.
+        request: converts a request to chat; raises BadRequest for what chat does not support.
+        begun: the answer to a request without content yet.
+        item: a part of the content in the endpoint's format.
+        ended: the complete answer.
+        goes_on: an event with one more piece of a part.
+        error: an upstream's error object with its status, in the endpoint's format.
         completion: an answer as a completion object.
         opening, item_events, ending: the events of an answer's stream.
-        encoded: an event as it is sent.
-        error_event: an error's object as it is sent inside a stream.
+        encoded: an encoded event.
+        error_event: an error object encoded as an event of a stream.
     """
 
     request: Callable[[Json], Json]
@@ -53,7 +53,7 @@ class Conversion:
 
 
 def _of(words: ModuleType, stream: ModuleType) -> Conversion:
-    """The functions of two modules: from chat to the endpoint's words, and those words themselves."""
+    """Combine the functions of two modules: conversion to chat, and the endpoint's own format."""
     return Conversion(
         request=words.request,
         begun=words.begun,
@@ -91,7 +91,7 @@ def answers(conversion: Conversion, body: Json, completion: Json) -> list[Json]:
 
 
 def _head(answer: Json) -> Said:
-    """What a completion object or a chunk says of itself; an answer needs an id, and a time, where it says none."""
+    """Id, model and time of a completion object or chunk; id and time are generated if missing."""
     name, model, created = answer.get("id"), answer.get("model"), answer.get("created")
     return Said(
         name if isinstance(name, str) and name else secrets.token_hex(12),
@@ -108,11 +108,11 @@ class LiveAnswer:
         self._reader, self._parts, self._numbers = sse.Reader(), Parts(), count()
         self._said: Said | None = None
         self._begun: Json = {}
-        self._events: list[Json] = []  # of the part that grows, from its first piece on
+        self._events: list[Json] = []  # of the growing part, from its first piece on
         self._failed = False
 
     def take(self, data: bytes) -> bytes:
-        """Read what came; returns the events that it makes.
+        """Read received bytes; returns the resulting events.
 
         Raises:
             UpstreamError: an event is not a chunk.
@@ -123,9 +123,9 @@ class LiveAnswer:
         """The events that end the answer.
 
         Raises:
-            UpstreamError: the upstream broke off.
+            UpstreamError: the upstream's stream is incomplete.
         """
-        begun = self.take(b"\n\n")  # the last event may lack its blank line
+        begun = self.take(b"\n\n")  # the blank line after the last event may be missing
         if self._failed:
             return begun
         if self._said is None or not self._said.finish:
@@ -138,7 +138,7 @@ class LiveAnswer:
     def _take_event(self, raw: bytes) -> bytes:
         data = sse.data_of(raw)
         if data == b"[DONE]" and self._said is not None and not self._said.finish:
-            self._said = replace(self._said, finish="stop")  # some servers say no more than this
+            self._said = replace(self._said, finish="stop")  # some servers send no more than this
         if not data or self._failed or data == b"[DONE]":
             return raw if raw.startswith(b":") else b""  # a comment keeps the connection open
         chunk = decoded(data)
