@@ -1,4 +1,4 @@
-"""From texts to a confidence, and from a confidence to a wording, in one call each: what the proxy does with an answer, without a proxy."""
+"""From texts to a confidence, and from a confidence to a wording, in one call each: the proxy's method without a proxy."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from hedgerow.proxy.lab.rewording import GivenAnswer, Reworder
 T = TypeVar("T")
 Judge = Literal["none", "local"]
 OBSERVATIONS = 10.0
-"""What a bare number is taken to rest on: as many samples as the proxy draws by default."""
+"""Number of samples assumed behind a plain number: as many as the proxy draws by default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Confidence:
     draft : str
         The representative sample: the first of the largest group.
     groups : tuple[tuple[str, ...], ...]
-        The samples by what they mean, largest group first.
+        The samples grouped by meaning, largest group first.
     alpha, beta : float
         Samples that agree with the draft and that do not, or what a map makes of them.
     calibrated : bool
@@ -53,17 +53,17 @@ class Confidence:
 
     @property
     def mean(self) -> float:
-        """In [0, 1]."""
+        """Mean confidence, in [0, 1]."""
         return self.alpha / (self.alpha + self.beta)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """The middle `level` of the Beta distribution."""
+        """The central interval of the Beta distribution with probability `level`."""
         tails = (1.0 - level) / 2.0, (1.0 + level) / 2.0
         low, high = (float(stats.beta.ppf(share, self.alpha, self.beta)) for share in tails)
         return low, high
 
     def through(self, fitted: FittedMap) -> Confidence:
-        """Corrected by a calibration map, of a `Calibrator` or from a registry: the mean is moved, the concentration kept."""
+        """The confidence corrected by a calibration map of a `Calibrator` or a registry: the mean changes, the concentration stays."""
         beta = fitted.map.apply(Beta(self.alpha, self.beta))
         return replace(self, alpha=beta.alpha, beta=beta.beta, calibrated=True)
 
@@ -120,7 +120,7 @@ class Wording:
 
 
 def confidence(question: str, samples: Sequence[str], *, judge: Judge = "none") -> Confidence:
-    """How sure a model is, from several answers to one question: the share of those that mean what most of them mean.
+    """How sure a model is, from several answers to one question: the share of answers in the largest group of equal meaning.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def word(
     observations: float = OBSERVATIONS,
     **rewriting: Any,
 ) -> Wording:
-    """An answer in words that people read as this confidence; left as it is where that is better.
+    """Word an answer so that people read this confidence; unchanged if it needs no hedge or none fits.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ def _plain_reworder() -> Reworder:
 
 
 def _finish(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """The result of asynchronous work, also inside a notebook, whose own event loop runs already."""
+    """The result of a coroutine, also inside a notebook, which already runs an event loop."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

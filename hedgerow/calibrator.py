@@ -99,11 +99,11 @@ class Calibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sciki
         return np.column_stack([1.0 - right, right])
 
     def predict(self, p: ArrayLike) -> NDArray[np.int64]:
-        """1 where the calibrated confidence is at least a half."""
+        """1 if the calibrated confidence is at least 0.5, else 0."""
         return (self.predict_proba(p)[:, 1] >= 0.5).astype(np.int64)
 
     def calibrate(self, confidence: Confidence) -> Confidence:
-        """A measured confidence, corrected: its mean is moved, its concentration kept."""
+        """Correct a measured confidence: its mean changes, its concentration stays."""
         check_is_fitted(self)
         return confidence.through(self.fitted_)
 
@@ -137,7 +137,7 @@ def _outcomes(y: ArrayLike) -> Floats:
 
 
 def _betas(mean: Floats) -> tuple[Floats, Floats]:
-    """As Betas of concentration 10, which a map of means does not look at."""
+    """Betas with concentration 10, which a map of means ignores."""
     if not ((mean >= 0.0) & (mean <= 1.0)).all():
         raise ValueError("confidences must be in [0, 1]")
     return np.maximum(10.0 * mean, 1e-6), np.maximum(10.0 * (1.0 - mean), 1e-6)

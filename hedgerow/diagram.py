@@ -12,7 +12,7 @@ from hedgerow.calibration.metrics import reliability_equal_width, smooth_ece
 
 GREY = "#8a8a8a"
 COLOURS = ("#2f6b4a", "#b5653a", "#41618f", "#8a5a83", "#a08a2c")
-"""Of the sources in one diagram, in turn."""
+"""Colours of the sources in one diagram, in order."""
 
 
 def reliability_diagram(

@@ -1,4 +1,4 @@
-"""The method inside a program: what the callbacks for LiteLLM and LangChain do with the samples that they have drawn."""
+"""The method inside a program: used by the callbacks for LiteLLM and LangChain on the samples that they have drawn."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class Hedging:
             raise ValueError(f"samples must be at least 2, got {self.samples}: one answer agrees with itself")
 
     def word(self, question: str, answers: Sequence[str]) -> tuple[str, dict[str, Any]]:
-        """The answer that most of the samples mean, worded as confidently as it deserves, and how that came about, under the names that the
-        proxy's field `hedgerow` has (docs/api.md).
+        """The answer of the largest group of samples, worded by its confidence, and details under the names of the proxy's field `hedgerow`
+        (docs/api.md).
         """
         sure = confidence(question, answers, judge=self.judge)
         if self.map is not None:

@@ -56,7 +56,7 @@ class Hedged(Runnable[LanguageModelInput, AIMessage]):
 
 
 def _question(input: LanguageModelInput) -> str:
-    """What the user asked last."""
+    """The user's last question."""
     if isinstance(input, str):
         return input
     messages: list[BaseMessage] = input.to_messages() if isinstance(input, PromptValue) else convert_to_messages(input)

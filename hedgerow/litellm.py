@@ -14,7 +14,7 @@ from hedgerow.hedging import Hedging
 
 _NOT_OF_A_SAMPLE = {"cache", "caching", "client", "model_info", "n", "seed", "stream", "temperature"}
 _drawing: ContextVar[bool] = ContextVar("drawing", default=False)
-"""Whether a call is one of ours: samples are not sampled again."""
+"""Whether the current call draws a sample, which must not be sampled again."""
 
 
 class HedgingCallback(CustomLogger):
@@ -37,7 +37,7 @@ class HedgingCallback(CustomLogger):
         self.hedging = hedging or Hedging()
 
     async def async_post_call_success_deployment_hook(self, request_data: Any, response: Any, call_type: Any) -> Any:
-        """LiteLLM's call with each answer, before its caller has it."""
+        """Called by LiteLLM with each answer before it is returned."""
         if (
             _drawing.get()
             or call_type is None
@@ -52,7 +52,7 @@ class HedgingCallback(CustomLogger):
         return response
 
     async def _draw(self, request: Mapping[str, Any]) -> list[str]:
-        """The answers beside the one that is there; those without text do not count."""
+        """Draw the further answers; those without text do not count."""
         call = {key: value for key, value in request.items() if key not in _NOT_OF_A_SAMPLE}
         call = {key: value for key, value in call.items() if not key.startswith(("_", "litellm_"))}
         call |= {"temperature": self.hedging.temperature, "cache": {"no-cache": True, "no-store": True}}
@@ -66,13 +66,13 @@ class HedgingCallback(CustomLogger):
 
 
 def _whole(request: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The request with what its caller gave by position, which LiteLLM keeps in its log object alone."""
+    """The request including positional arguments, which LiteLLM keeps only in its log object."""
     log = request["litellm_logging_obj"]
     return {"model": f"{log.custom_llm_provider}/{log.model}", "messages": log.messages, **request}
 
 
 def _is_text(request: Mapping[str, Any], response: Any) -> bool:
-    """Whether this is one answer in words."""
+    """Whether this is a single text answer."""
     choices = getattr(response, "choices", [])
     if request.get("response_format") or request.get("stream") or len(choices) != 1:
         return False
@@ -81,7 +81,7 @@ def _is_text(request: Mapping[str, Any], response: Any) -> bool:
 
 
 def _question(request: Mapping[str, Any]) -> str:
-    """What the user asked last."""
+    """The user's last question."""
     asked = [message for message in request["messages"] if message.get("role") == "user"]
     content = asked[-1]["content"] if asked else ""
     if isinstance(content, str):

@@ -1,4 +1,4 @@
-"""Evaluations and comparisons in a notebook: what `hedgerow evaluate` computes, of a file, a frame or rows."""
+"""Evaluations and comparisons in a notebook: the results of `hedgerow evaluate` for a file, a frame or rows."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ Clusters = Literal["rules", "exact"]
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The figures of labelled answers, and their page.
+    """The figures of labelled answers, with their HTML page.
 
     Attributes
     ----------
     figures : dict
-        What `hedgerow evaluate --json` prints.
+        The output of `hedgerow evaluate --json`.
     """
 
     figures: dict[str, Any]
     _page: Callable[[], str] = field(repr=False)
 
     def save(self, path: str | Path) -> None:
-        """Write the page: one HTML file that needs nothing else."""
+        """Write the page: one self-contained HTML file."""
         Path(path).write_text(self._page(), encoding="utf-8")
 
     def _repr_html_(self) -> str:
@@ -117,7 +117,7 @@ def compare(
 
 
 def _apart(work: Callable[[], T]) -> T:
-    """In a thread of its own: a notebook's has an event loop already."""
+    """Call in a separate thread, because a notebook's thread already runs an event loop."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(work).result()
 

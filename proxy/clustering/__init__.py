@@ -1,1 +1,1 @@
-"""Same meaning or not: the partition of the samples."""
+"""Same meaning: the partition of the samples, and the support of claims."""

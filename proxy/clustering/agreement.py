@@ -1,4 +1,4 @@
-"""How far two answers of which one is a sentence say the same: a logistic of how much each holds of what answers the question in the other.
+"""Agreement of two answers of which at least one is a sentence: a logistic regression on how much of the other's answering words each contains.
 
 A partition by meaning breaks sentences apart that say the same of what was asked and differ in detail. Fitted on pairs of answers to one question
 that people judged: two right ones say the same, a right one and a wrong one do not (`benchmarks/fits/core_words.py`, `core_words.json`).
@@ -17,14 +17,14 @@ from hedgerow.proxy.clustering.core_words import LOOKED_AT, WEIGHTS, Asked, Core
 from hedgerow.proxy.clustering.opening import SHORT
 
 SAME_WORDS = 0.75
-"""Share of their words from which two sentences are one sentence, but for what one of them denies."""
+"""Two sentences that share at least this part of their words are the same sentence, unless one denies what the other says."""
 SENTENCE, REPEATED = 5, 2
 """Words from which an answer may be a sentence, and how many of them the question has: "Quantrill perpetrated the Centralia Massacre"."""
 
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """What is measured of two answers.
+    """The features of two answers.
 
     Attributes:
         least, most: the smaller and the larger of the shares of what answers in the one that the other holds, in [0, 1]; where the question offers
@@ -41,7 +41,7 @@ class Features:
 
 
 def agreement(question: str, answer: str, others: Sequence[str]) -> list[float]:
-    """Probability that each of the other answers says what an answer says, in [0, 1]; symmetric in the two."""
+    """For each other answer, the probability that it says the same as `answer`, in [0, 1]; symmetric."""
     asked = read_asked(question)
     core = read_core(answer, asked)
     return [probability(core, read_core(other, asked)) for other in others]
@@ -86,7 +86,7 @@ def probability(a: Core, b: Core) -> float:
 
 
 def features(a: Core, b: Core) -> Features:
-    """The figures of two answers."""
+    """The features of two answers."""
     if a.declines != b.declines or contradict(a, b):
         shares = [0.0, 0.0]
     elif a.says is not None and b.says is not None:

@@ -43,7 +43,7 @@ def amounts(answer: Normal, numbers: frozenset[str]) -> list[Amount]:
 
 
 def same_amounts(a: Normal, b: Normal) -> bool:
-    """Whether both answers are amounts and nothing else, and the same amounts, whatever the units."""
+    """Whether both answers consist of amounts only, and these are equal in any units."""
     if not (_is_amounts(a) and _is_amounts(b)):
         return False
     first, second = amounts(a, _all_numbers(a)), amounts(b, _all_numbers(b))
@@ -51,7 +51,7 @@ def same_amounts(a: Normal, b: Normal) -> bool:
 
 
 def gives_amounts(shorter: Normal, longer: Normal) -> bool:
-    """Whether the shorter answer is amounts with units and nothing else, all of which the longer one gives."""
+    """Whether the shorter answer consists of amounts with units only, all of which the longer one contains."""
     wanted = amounts(shorter, shorter.numbers) if _is_amounts(shorter) else []
     return all(amount.unit is not _PLAIN for amount in wanted) and among(wanted, amounts(longer, longer.numbers))
 
@@ -70,7 +70,7 @@ def clash(a: Normal, b: Normal) -> str | None:
 
 
 def among(some: Iterable[Amount], others: Iterable[Amount]) -> bool:
-    """Whether each amount is one of the others; there must be one. In a unit of another system it may be off by `CONVERTED`."""
+    """Whether there are amounts and each is among the others. In a unit of another system it may differ by `CONVERTED`."""
     wanted, every = list(some), sorted(others, key=attrgetter("unit.dimension", "size"))
     exact = {(amount.unit.dimension, amount.size) for amount in every}
     rest = [amount for amount in wanted if (amount.unit.dimension, amount.size) not in exact]
@@ -87,13 +87,13 @@ def _is_converted(amount: Amount, every: Sequence[Amount]) -> bool:
 
 
 def _adds(whole: Amount, part: Amount) -> bool:
-    """Whether an amount goes on in a smaller unit: "5 feet 11 inches", not "3.1 miles (5 km)"."""
+    """Whether an amount continues in a smaller unit: "5 feet 11 inches", not "3.1 miles (5 km)"."""
     smaller = part.unit.dimension == whole.unit.dimension and 0 <= part.size < whole.unit.size
     return smaller and part.unit is not _PLAIN and _is_multiple(whole.unit, part.unit)
 
 
 def _is_multiple(x: Unit, y: Unit) -> bool:
-    """Whether one unit is so many of the other, as of one system."""
+    """Whether one unit is a multiple of the other in the same system."""
     return max(x.size, y.size) % min(x.size, y.size) == 0
 
 

@@ -1,4 +1,4 @@
-"""How far other answers bear out each claim of one, read by a language model: one call for all claims of an answer.
+"""Support of each claim of an answer by the other answers, read by a language model: one call for all claims.
 
 The model says of each claim and each other answer whether it says the claim, contradicts it or does not speak of it. A logistic puts the
 share of answers that say it together with the figures of `support`; its weights were fitted on published readings of this kind by a language
@@ -29,12 +29,12 @@ from hedgerow.proxy.upstreams.asking import Prompting, RouteContext, SupporterFa
 
 Ask = Callable[[str], Awaitable[str]]
 Verdicts = tuple[bool | None, ...]
-"""Of one claim, for each other answer: it says so, it contradicts it, it does not speak of it."""
+"""For one claim and each other answer: supports it, contradicts it, or does not mention it."""
 WEIGHTS = Path(__file__).with_name("asked_support.json")
 MAX_ANSWER_CHARS = 4000
 MAX_CLAIM_CHARS = 600
 MAX_CLAIMS = 60
-"""Claims of one call; an answer with more is measured by words."""
+"""Maximum number of claims in a call; an answer with more is measured by words."""
 BUDGET_S = 20.0
 SAYS, DENIES, SILENT = "s", "c", "n"
 _MEANS = {SAYS: True, DENIES: False, SILENT: None}
@@ -64,7 +64,7 @@ class AskedSupport(SentenceSupport):
     `ClaimSupport.by` says why.
 
     Args:
-        ask: puts a prompt to the model.
+        ask: sends a prompt to the model.
         budget_s: seconds for its reply.
         strict: whether a failing judge fails the step instead.
     """
@@ -75,7 +75,7 @@ class AskedSupport(SentenceSupport):
     async def measure_claims(
         self, question: str, claims: Sequence[Claim], others: Sequence[str], answer: str | None = None
     ) -> list[ClaimSupport]:
-        """Support of each claim, and what each of the other answers says of it.
+        """The support of each claim by each of the other answers.
 
         Raises:
             StepFailed: `too_few_samples` where only one answer came; where the judge is strict, its own reasons.
@@ -116,7 +116,7 @@ def build(context: RouteContext) -> SupporterFactory:
 
 
 def prompt(question: str, claims: Sequence[str], others: Sequence[str]) -> str:
-    """What the model is asked; long answers and claims are cut, and marks inside them are broken up."""
+    """The prompt; long answers and claims are cut, and delimiters inside them are broken up."""
     answers = "\n".join(_marked("answer", i, text[:MAX_ANSWER_CHARS]) for i, text in enumerate(others, start=1))
     asked = "\n".join(_marked("claim", i, text[:MAX_CLAIM_CHARS]) for i, text in enumerate(claims, start=1))
     question = question.replace("</question", "< /question")
@@ -128,7 +128,7 @@ def _marked(kind: str, number: int, text: str) -> str:
 
 
 def read_verdicts(reply: str, claims: int, others: int) -> list[Verdicts]:
-    """What a reply says of each claim.
+    """Parse a reply: the verdicts on each claim.
 
     Raises:
         StepFailed: `judge_nonsense` where it is not a list of one text a claim with one letter an answer.
@@ -163,12 +163,12 @@ def asked_support(
 
 
 def said(verdicts: Verdicts) -> float:
-    """Share of the other answers that say a claim."""
+    """Share of the other answers that support a claim."""
     return fmean(verdict is True for verdict in verdicts)
 
 
 def columns(share: float, n: int, of_claim: Features) -> list[float]:
-    """The figures that the logistic weighs, in the order of its weights."""
+    """The features of the logistic regression, in the order of its weights."""
     return [log_odds(share, n), *astuple(of_claim)]
 
 
@@ -180,6 +180,6 @@ def _mean(row: Sequence[float]) -> float:
 
 @cache
 def _weights() -> tuple[float, ...]:
-    """Constant and weights of the logistic, read once."""
+    """Constant and weights of the logistic regression, read once."""
     fitted = json.loads(WEIGHTS.read_text(encoding="utf-8"))["weights"]
     return tuple(fitted[name] for name in ("constant", "said", *Features.__slots__))

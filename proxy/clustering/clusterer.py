@@ -1,4 +1,4 @@
-"""Answers -> a partition by meaning: rules first, a judge for the pairs that they leave undecided, complete linkage over both.
+"""Partition answers by meaning: rules first, then a judge for undecided pairs, then complete linkage.
 
 Pair judgements need not be transitive ("Clinton" is both "Bill Clinton" and "Hillary Clinton", who are not each other).
 The rule is complete linkage: two groups become one only where every answer of the one means the same as every answer of the
@@ -29,7 +29,7 @@ KeyPair = tuple[str, str]
 """Keys of two normal forms, the smaller first."""
 INLINE_ANSWERS = 6
 INLINE_CHARS = 400
-"""Up to so many different answers of so many characters (with the question) take 1-3 ms; what is more may take over 5 ms."""
+"""Up to `INLINE_ANSWERS` different answers with `INLINE_CHARS` characters (with the question) are compared in 1-3 ms; more may take over 5 ms."""
 
 
 class PairJudge(Protocol):
@@ -47,8 +47,8 @@ class PairJudge(Protocol):
 
 
 class Comparisons:
-    """What the rules say of answers to one question. Reads each answer and compares each pair once, so keep it for a whole request and
-    no longer: it holds the answers' text.
+    """Comparisons of answers to one question by rules. It reads each answer and compares each pair once, so keep it for a whole request but no
+    longer: it holds the answers' texts.
     """
 
     def __init__(self, question: str) -> None:
@@ -67,7 +67,7 @@ class Comparisons:
         return self._read[answer]
 
     def judged(self, answers: Sequence[str]) -> tuple[list[str], dict[KeyPair, Judgement]]:
-        """The answers' keys in order, and what the rules say of each pair of distinct ones."""
+        """The answers' keys in order, and the rules' decision on each pair of distinct keys."""
         readings = [self._reading(answer) for answer in answers]
         by_key = {reading.whole.key: reading for reading in readings}
         pairs = list(combinations(sorted(by_key), 2))
@@ -92,7 +92,7 @@ def cluster_by_rules(question: str, answers: Sequence[str]) -> Clustering:
 
 
 def is_quick(question: str, answers: Sequence[str]) -> bool:
-    """Whether comparing these answers surely keeps the event loop for less than 5 ms."""
+    """Whether comparing these answers certainly blocks the event loop for less than 5 ms."""
     different = set(answers)
     return len(different) <= INLINE_ANSWERS and len(question) + sum(map(len, different)) <= INLINE_CHARS
 
@@ -169,7 +169,7 @@ def partition(keys: Sequence[str], judge: Callable[[str, str], Judgement]) -> Cl
 
 
 def representative(keys: Sequence[str], cluster: Sequence[int]) -> int:
-    """The cluster's representative sample: the first of its commonest normal form, the earliest form among equals.
+    """The cluster's representative sample: the first of its most frequent normal form, the earliest form among equals.
 
     RALC takes the cluster's first sample whatever its wording. In a cluster of several forms that is often an odd one (a
     name with its middle name, a sentence around the answer). AUROC of the share against surface labels, first sample and commonest
@@ -180,7 +180,7 @@ def representative(keys: Sequence[str], cluster: Sequence[int]) -> int:
 
 
 def _merge(members: Mapping[str, Sequence[int]], judgements: Mapping[KeyPair, Judgement]) -> list[frozenset[str]]:
-    """Merge groups of keys, strongest pair first, where every pair across the two groups means the same."""
+    """Merge groups of keys, strongest pair first, if every pair across the two groups means the same."""
     group = {key: frozenset((key,)) for key in members}
     same = {pair for pair, judgement in judgements.items() if judgement.same}
     order = sorted(same, key=lambda pair: (-judgements[pair].strength, -sum(len(members[key]) for key in pair), pair))
@@ -194,12 +194,12 @@ def _merge(members: Mapping[str, Sequence[int]], judgements: Mapping[KeyPair, Ju
 
 
 def build(_context: RouteContext) -> ClustererFactory:
-    """Rules alone; one clusterer for all requests."""
+    """Make the clusterer by rules alone, one for all requests."""
     return _always(RuleClusterer())
 
 
 def judged(judge: PairJudge, context: RouteContext) -> ClustererFactory:
-    """Rules and then a judge, whose model loads on first use and once for all requests."""
+    """Make the clusterer by rules and a judge, whose model is loaded on first use, once for all requests."""
     return _always(JudgedClusterer(judge, strict=context.route.judge.strict))
 
 

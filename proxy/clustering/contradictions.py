@@ -1,4 +1,4 @@
-"""What two answers cannot both say: other numbers, units, months, lists, a denial, an opposite word, exchanged arguments."""
+"""Contradictions of two answers: different numbers, units, months or lists, a denial, an opposite word, swapped arguments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hedgerow.proxy.clustering.words import word_lists
 
 
 def contradiction(a: Normal, b: Normal, swapped: bool | None) -> str | None:
-    """The first contradiction between two answers, by name; None where none can be seen.
+    """The name of the first contradiction between two answers; None if none is found.
 
     `swapped` is what `reversed_arguments` says of them.
     """
@@ -45,7 +45,7 @@ def _different_items(a: Normal, b: Normal) -> bool:
 
 
 def opposites(a: Normal, b: Normal) -> bool:
-    """Whether a word of one answer faces its opposite in the other, and neither answer holds both."""
+    """Whether the other answer has the opposite of a word in one, and neither answer has both."""
     first, second = frozenset(a.tokens), frozenset(b.tokens)
     only, antonyms = second - first, word_lists().antonyms
     if not only:

@@ -1,4 +1,4 @@
-"""Which words of an answer answer the question: each of its words with the probability that it stands in the right short answer.
+"""The words of an answer that answer the question: each word with the probability that it is part of the short answer.
 
 "Mickey Mouse was first drawn in 1927 by Ub Iwerks, an animator": asked who, it is Iwerks; asked when, 1927. A logistic of what kind of word it
 is (name, year, month, other number, plain) under what is asked, and of where it stands. Fitted on right answers in full sentences and the
@@ -28,7 +28,7 @@ WEIGHTS = Path(__file__).with_name("core_words.json")
 LOOKED_AT = 1500
 """Characters of an answer that are looked at."""
 PIECE = 4
-"""Letters of the pieces that words are compared by; the start of a word counts as one."""
+"""Length of the character n-grams by which words are compared; the start of a word counts as a character."""
 _WORD = re.compile(r"\d+(?:[.,]\d+)+|[^\W_]+(?:['’][^\W_]+)*")
 _SPELLED_NUMBER = re.compile(r"(?<=\d),(?=\d{3})|(?<=\d)(?:st|nd|rd|th)$")
 """What of a number is spelling: commas between thousands, the ending of an ordinal."""
@@ -68,7 +68,7 @@ class Word:
 
     @property
     def telling(self) -> bool:
-        """Whether it says something of its own."""
+        """Whether the word has a meaning of its own (is not a function word)."""
         return self.folded not in word_lists().fillers and self.folded not in word_lists().articles
 
 

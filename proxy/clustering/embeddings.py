@@ -1,4 +1,4 @@
-"""Sentence embeddings: unit vectors whose dot product says how near two texts are in subject, not whether they agree.
+"""Sentence embeddings: unit vectors whose dot product measures how close two texts are in topic, not whether they agree.
 
 Two encoders behind one signature: the small one runs an int8 ONNX file with its tokenizer, both from packages, without torch;
 the other takes any sentence-transformers model by name or folder. Both load on first use and are meant to run off the event loop.

@@ -1,4 +1,4 @@
-"""Agreement of JSON answers, field by field: which other answers hold the same value at the same place.
+"""Agreement of JSON answers, field by field: which other answers have the same value at the same path.
 
 An answer for a program cannot carry a hedge, but each of its fields can carry a confidence: the share of answers that agree on it. Objects
 are compared by key, arrays by content (the order of a list of names says nothing), numbers up to the digits that both give, short texts by
@@ -17,9 +17,9 @@ from hedgerow.proxy.clustering.stems import fold
 from hedgerow.proxy.clustering.support import agreement_with
 
 MOST_FIELDS = 500
-"""Fields of an answer that are measured; what comes after them is not."""
+"""Maximum number of fields that are measured."""
 PROSE = 12
-"""Words from which on a text is prose: no two are equal."""
+"""A text with at least this many words is prose: no two are equal."""
 MATCHED_ELEMENTS = 100
 """Elements of an array up to which elements are matched by content; longer arrays are compared place by place."""
 _MISSING = object()
@@ -28,7 +28,7 @@ Path = tuple[str | int, ...]
 
 
 def path_name(path: Path) -> str:
-    """A place in an answer, as JSONPath writes it.
+    """The JSONPath of a field.
 
     >>> path_name(("rivers", 0, "length km")), path_name(())
     ("$.rivers[0]['length km']", '$')
@@ -40,7 +40,7 @@ def path_name(path: Path) -> str:
 
 
 def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """The fields of an answer: every value that holds no other, and every empty object or array."""
+    """The fields of an answer: every value without inner values, including empty objects and arrays."""
     steps = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     empty = True
     for step, part in steps:
@@ -51,7 +51,7 @@ def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
 
 def representative(answers: Sequence[Any]) -> int:
-    """The answer that has most in common with the others, field by field as written; the first of several."""
+    """The answer that shares most field values with the others; the first of several."""
     keyed = [Counter(_keys(answer)) for answer in answers]
     total: Counter[tuple[str, str]] = Counter()
     for keys in keyed:
