@@ -1,4 +1,5 @@
-"""Whether an English answer gives none: its speaker does not know, finds nothing or cannot say, and nothing follows that answers all the same.
+"""Whether an English answer gives none: it is empty, or its speaker does not know, finds nothing or cannot say, and nothing follows that answers
+all the same.
 
 What nobody knows ("It is unknown") and what is not so ("There is no evidence for it") answers a question; to have no answer does not.
 """
@@ -47,8 +48,9 @@ def declines(answer: str) -> bool:
     >>> declines("I couldn't find any information on Jimmie Ross, but Edwyn Collins played the bass guitar.")
     False
     """
-    first, *others = _CLAUSE.split(_SORRY.sub("", answer[:LOOKED_AT].strip(), count=1))
-    return _NO_ANSWER.match(first) is not None and all(map(_adds_nothing, others))
+    text = answer.strip()[:LOOKED_AT]
+    first, *others = _CLAUSE.split(_SORRY.sub("", text, count=1))
+    return not text or (_NO_ANSWER.match(first) is not None and all(map(_adds_nothing, others)))
 
 
 def _adds_nothing(clause: str) -> bool:

@@ -163,18 +163,21 @@ def _failure(clustering: Clustering) -> str | None:
 
 async def claims(row: object, judging: Judging) -> tuple[Json, str | None]:
     """Each claim of an answer with its raw confidence, `WORTH` observations a sample, and what measured it; and why the judge could not, None where it
-    could. Claims that are given are measured as they are; otherwise they are what the answer's sentences, list items and table cells claim.
+    could. Claims that are given are measured as they are; otherwise they are what the answer's sentences, list items and table cells claim. Empty
+    samples are left out.
 
     Raises:
-        BadInput: the row has not the form of `LongAnswer`.
+        BadInput: the row has not the form of `LongAnswer`, or no sample with text.
         StepFailed: the route's judge is strict, and failed.
     """
     read = _read(LongAnswer, row)
+    if not (others := [text for text in read.samples if text.strip()]):
+        raise BadInput("samples: all are empty. The claims of an answer are held against other answers.")
     stated = claims_of(read.answer, read.question) if read.claims is None else [_given(text) for text in read.claims]
     supporter = judging.supporter_of(read.question)
-    supports = await supporter.measure_claims(read.question, stated, read.samples, read.answer) if stated else []
+    supports = await supporter.measure_claims(read.question, stated, others, read.answer) if stated else []
     measured = [
-        {"text": claim.text, **_figures(beta_of(of.mean, len(read.samples))), "by": of.by}
+        {"text": claim.text, **_figures(beta_of(of.mean, len(others))), "by": of.by}
         for claim, of in zip(stated, supports, strict=True)
     ]
     failures = (of.by.partition(":")[2] for of in supports)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable
-from contextlib import nullcontext
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated, BinaryIO
 
@@ -17,6 +17,7 @@ from hedgerow.proxy.cli.shared.judging import Judge, RouteName, Way, judging
 from hedgerow.proxy.cli.shared.lines import json_lines
 from hedgerow.proxy.cli.shared.messages import one_sentence, stop
 from hedgerow.proxy.cli.shared.options import CONFIG, ConfigPath
+from hedgerow.proxy.cli.shared.progress import advancing
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.lab import reading
 from hedgerow.proxy.lab.reading import Judging
@@ -51,7 +52,11 @@ def claims(
 
 
 def _measure_lines(measure: Measure, data: Path | None, way: Way) -> None:
-    with one_sentence(), nullcontext(sys.stdin.buffer) if data is None else _opened(data) as lines:
+    with (
+        one_sentence(),
+        nullcontext(sys.stdin.buffer) if data is None else _opened(data) as opened,
+        _watched(opened) as lines,
+    ):
         measured = anyio.run(_each_line, measure, lines, way)
     if data is not None and not measured:
         stop(f"{data}: contains no row")
@@ -64,7 +69,26 @@ def _opened(path: Path) -> BinaryIO:
         unreadable(path, error)
 
 
-async def _each_line(measure: Measure, lines: BinaryIO, way: Way) -> int:
+@contextmanager
+def _watched(opened: BinaryIO) -> Iterator[Iterable[bytes]]:
+    """The lines of a file, with a progress bar while they are read; none where the results go to the terminal, or the end of the lines is not known."""
+    if sys.stdout.isatty() or not opened.seekable():
+        yield opened
+        return
+    start = opened.tell()
+    total = sum(1 for _ in opened)
+    opened.seek(start)
+    with advancing("Measuring", total) as bar:
+        yield _each(opened, bar.advance)
+
+
+def _each(lines: Iterable[bytes], done: Callable[[], None]) -> Iterator[bytes]:
+    for line in lines:
+        yield line
+        done()
+
+
+async def _each_line(measure: Measure, lines: Iterable[bytes], way: Way) -> int:
     """Measure every line; returns their number."""
     count = 0
     async with judging(reading, way) as made:
@@ -83,5 +107,10 @@ async def _one_line(measure: Measure, by: Judging, number: int, row: object) -> 
         stop(f"line {number}: {error}", code=1)
     if failure is not None:
         typer.echo(f"line {number}: measured without the judge. {explain(failure)} ({failure})", err=True)
+    if result.get("claims") == []:
+        typer.echo(
+            f"line {number}: no claim found. The answer states nothing, or its language is not one whose claims are found.",
+            err=True,
+        )
     sys.stdout.buffer.write(orjson.dumps(result) + b"\n")
     sys.stdout.buffer.flush()

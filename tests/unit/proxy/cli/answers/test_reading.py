@@ -51,6 +51,24 @@ def test_claims_that_are_found_and_claims_that_are_given() -> None:
     assert given == [moved]
 
 
+def test_empty_samples_bear_nothing_out() -> None:
+    """Claims are held against the others, an answer without text is never a sure one, and where all are empty nothing is measured."""
+    row = {"answer": "Ada Lovelace was born in London in 1815. She moved to Berlin.", "samples": [*OTHERS, " "]}
+    first, *_ = json.loads(run("claims", row).stdout)["claims"]
+    assert first["alpha"] + first["beta"] == pytest.approx(3 * len(OTHERS))
+    assert json.loads(run("confidence", {"samples": ["", "", " "]}).stdout)["mean"] < 0.001
+    done = run("claims", row | {"samples": ["", " "]})
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "line 1: samples: all are empty." in done.stderr
+
+
+@pytest.mark.parametrize("answer", ["I don't know.", "ماري كوري فيزيائية ولدت في وارسو عام 1867."])
+def test_an_answer_in_which_no_claim_is_found_says_so(answer: str) -> None:
+    done = run("claims", {"answer": answer, "samples": OTHERS})
+    assert (done.exit_code, json.loads(done.stdout)) == (0, {"claims": []})
+    assert "line 1: no claim found." in done.stderr
+
+
 @pytest.mark.parametrize(
     ("row", "message"),
     [
