@@ -1,4 +1,4 @@
-"""Fixtures of the whole suite: a scripted upstream, the proxy before it, and a network that ends at this machine."""
+"""Fixtures of the whole suite: a scripted upstream, the proxy in front of it, and a network limited to this machine."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def data() -> Path:
 
 @pytest.fixture(autouse=True)
 def only_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A connection to anywhere but the loopback is a failure."""
+    """Fail on any connection other than to the loopback."""
     connect = socket.socket.connect
 
     def guarded(self: socket.socket, address: Any) -> None:
@@ -62,17 +62,17 @@ class Lines(list[dict[str, Any]]):
     """Log lines, newest last."""
 
     def of(self, event: str) -> list[dict[str, Any]]:
-        """Those of one event."""
+        """The log lines of one event."""
         return [line for line in self if line["event"] == event]
 
     def requests(self, count: int) -> list[dict[str, Any]]:
-        """One line a request, once there are as many: a client may have its answer a moment before the line is written."""
+        """Wait until there are `count` request lines: a client may have its answer a moment before the line is written."""
         return until(lambda: self.of("request"), lambda requests: len(requests) >= count)
 
 
 @pytest.fixture(autouse=True)
 def lines() -> Iterator[Lines]:
-    """What the proxy logs, as it would be written."""
+    """The proxy's log lines as they would be written."""
     from hedgerow.proxy.monitoring.logs import redact, without_words
 
     kept = Lines()
@@ -102,7 +102,7 @@ def postgres() -> Iterator[Cluster]:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Address of an empty store of our own; a test that asks for it runs on both databases."""
+    """Address of an empty store for one test; a test that uses it runs on both databases."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/audit.db"
     server: Cluster = request.getfixturevalue("postgres")
@@ -123,9 +123,9 @@ Serve = Callable[..., str]
 
 @pytest.fixture
 def serve(upstream: Upstream, tmp_path: Path) -> Iterator[Serve]:
-    """Start the proxy before the scripted upstream: `serve(mode="on", ...)` gives its address.
+    """Start the proxy in front of the scripted upstream: `serve(mode="on", ...)` returns its address.
 
-    Keyword arguments are the route's; `settings=` and `upstream_settings=` reach the rest of the configuration.
+    Keyword arguments are settings of the route; `settings=` and `upstream_settings=` set the rest of the configuration.
     """
     from hedgerow.proxy.app import application
 
@@ -168,7 +168,7 @@ def client_of() -> Iterator[Callable[..., openai.OpenAI]]:
 @pytest.fixture
 def claude_of() -> Iterator[Callable[[str], anthropic.Anthropic]]:
     """Anthropic's real client, pointed at an address; closed at the end."""
-    import anthropic  # two seconds, which most runs need not wait
+    import anthropic  # takes two seconds, which most runs do not need
 
     with contextlib.ExitStack() as stack:
 

@@ -1,4 +1,4 @@
-"""The laws of the house: arrows point downwards, no circles, small files, one import name, heavy libraries late."""
+"""Rules of the source's layout: imports point downwards, no cycles, small files, one import name, heavy libraries imported late."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ LIBRARIES = {
     "ray": {"proxy/lab/spreading.py"},
     "fastapi": {"proxy/api/"},
 }
-"""Which files may know a library."""
+"""The only files or folders that may import a library."""
 
 
 @cache
@@ -59,17 +59,17 @@ def circular_imports() -> list[str]:
     return [f"circle: {', '.join(group)}" for group in source().circles()]
 
 
-def rooms_that_reach_over() -> list[str]:
-    """Files of the command line that import another room than their own and what all share."""
+def imports_across_command_folders() -> list[str]:
+    """Files of the command line that import another of its folders than their own and `shared/`."""
     return [
-        f"{link.importer} imports {link.imported}: what two rooms need stands in proxy/cli/shared"
+        f"{link.importer} imports {link.imported}: code for two folders belongs in proxy/cli/shared"
         for link in source().imports
-        if (room := _room(link.importer)) and _room(link.imported) not in (None, room, "shared")
+        if (folder := _command_folder(link.importer)) and _command_folder(link.imported) not in (None, folder, "shared")
     ]
 
 
-def _room(file: str) -> str | None:
-    """The room of a file of the command line: `proxy/cli/audit/files.py` -> "audit"; None for every other file."""
+def _command_folder(file: str) -> str | None:
+    """The folder of a file of the command line: `proxy/cli/audit/files.py` -> "audit"; None for every other file."""
     folders = file.split("/")[:-1]
     return folders[2] if folders[:2] == ["proxy", "cli"] and len(folders) > 2 else None
 
@@ -81,16 +81,16 @@ def inner_imports() -> list[str]:
 
 
 def long_files() -> list[str]:
-    """Files that nobody reads in one sitting."""
+    """Files of more than `LONGEST_FILE` lines."""
     return [f"{file} is too long" for file, lines in source().lines().items() if lines > LONGEST_FILE]
 
 
 def long_functions() -> list[str]:
-    """Functions that do not fit on a screen."""
+    """Functions of more than `LONGEST_FUNCTION` lines."""
     return [f"{f.file}: {f.name} is too long" for f in source().functions() if f.lines > LONGEST_FUNCTION]
 
 
-LAWS = (upward_imports, circular_imports, rooms_that_reach_over, inner_imports, long_files, long_functions)
+LAWS = (upward_imports, circular_imports, imports_across_command_folders, inner_imports, long_files, long_functions)
 
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
@@ -100,7 +100,7 @@ def test_no_breaches(law) -> None:
 
 
 def test_every_folder_says_what_lives_in_it() -> None:
-    """One sentence at the top of its `__init__`."""
+    """Each `__init__` begins with one sentence on the folder's content."""
     folders = {ROOT / file for file in source().texts if "/" in file}
     for folder in sorted({path.parent for path in folders}):
         init = folder / "__init__.py"
@@ -111,14 +111,14 @@ def test_every_folder_says_what_lives_in_it() -> None:
 
 
 def test_the_distribution_lists_every_folder() -> None:
-    """setuptools is given the packages by name; a folder that is missing there would be missing after `pip install`."""
+    """setuptools has a list of packages; a folder missing there would be missing after `pip install`."""
     listed = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]["packages"]
     folders = {path.parent.relative_to(ROOT).as_posix() for part in PARTS for path in (ROOT / part).rglob("*.py")}
     assert sorted(listed) == sorted({"hedgerow"} | {"hedgerow." + folder.replace("/", ".") for folder in folders})
 
 
 def test_there_is_one_import_name() -> None:
-    """Nobody imports `proxy`, `lexicon` or `calibration`: in an installed Hedgerow they are parts of `hedgerow`."""
+    """No file imports `proxy`, `lexicon` or `calibration`: in an installed Hedgerow they are parts of `hedgerow`."""
     for folder in ("hedgerow", *PARTS, "tests", "benchmarks", "deploy"):
         for path in (ROOT / folder).rglob("*.py"):
             wrong = {name for name in _imports(path) if name.split(".")[0] in PARTS}
@@ -126,7 +126,7 @@ def test_there_is_one_import_name() -> None:
 
 
 def test_entry_points_lead_somewhere() -> None:
-    """Tables name what they load lazily as "hedgerow.package.module:name"; each is there."""
+    """Tables name lazily loaded parts as "hedgerow.package.module:name"; each of them exists."""
     text = "\n".join(source().texts.values())
     points = sorted(set(re.findall(r'"(hedgerow(?:\.\w+)+):(\w+)"', text)))
     for module, name in points:
@@ -160,7 +160,7 @@ def test_a_wheel_installs_hedgerow_and_nothing_else(tmp_path: Path) -> None:
 
 
 def _imports(path: Path) -> set[str]:
-    """Every module that a file names in an import, anywhere."""
+    """Every module that a file imports, at any level."""
     names = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -172,7 +172,7 @@ def _imports(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("library", sorted(LIBRARIES))
 def test_a_foreign_library_is_known_in_one_place(library: str) -> None:
-    """So that its exceptions can be turned into ours there."""
+    """A library is imported in one place only, so that its exceptions are converted there."""
     users = {
         path.relative_to(ROOT).as_posix()
         for path in (ROOT / "proxy").rglob("*.py")
@@ -186,14 +186,14 @@ def test_a_foreign_library_is_known_in_one_place(library: str) -> None:
     "module", ["hedgerow.calibration", "hedgerow.lexicon", "hedgerow.proxy.app", "hedgerow.proxy.cli"]
 )
 def test_heavy_libraries_are_not_imported_before_they_are_needed(module: str) -> None:
-    """Importing the packages, or starting the command, brings none of them in."""
+    """Importing the packages, or starting the command, imports none of the heavy libraries."""
     code = f"import sys, {module}; print(*sorted(set(sys.modules) & {HEAVY!r}))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
 
 
 def test_passing_on_needs_no_mathematics() -> None:
-    """A proxy whose routes are all off starts without numpy, scipy and the pages: they are loaded with the first route that needs them."""
+    """A proxy whose routes are all off starts without numpy, scipy and the pages; they are loaded with the first route that needs them."""
     code = "import sys, hedgerow.proxy.app; print(*sorted(set(sys.modules) & {'numpy', 'scipy', 'jinja2', 'hedgerow.proxy.pipeline.short'}))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
@@ -207,7 +207,7 @@ def test_the_changelog_names_the_version() -> None:
 
 
 def test_every_command_is_named_in_the_documents() -> None:
-    """A command that nobody can read about is a command that nobody finds."""
+    """Every command is mentioned in the documents."""
     from hedgerow.proxy.cli import COMMANDS
 
     text = "".join(p.read_text(encoding="utf-8") for p in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
