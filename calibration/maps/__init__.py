@@ -1,6 +1,6 @@
-"""Calibration maps, a kind a file: the map, and how it is learned from labelled answers.
+"""Calibration maps, one kind a file: the map, and how it is learned from labelled answers.
 
-A map is a frozen value that moves the mean of a Beta and keeps its concentration. A new kind is a file with a class like
+A map is a frozen value that changes the mean of a Beta and keeps its concentration. A new kind is a file with a class like
 `hedgerow.calibration.maps.platt.PlattMap` and a line in `KINDS`.
 """
 
@@ -36,12 +36,12 @@ KINDS = table(
     ),
     Kind("identity", "the raw confidence as it is", f"{_HERE}.identity:IdentityMap"),
 )
-"""Every kind of map; `load()` gives its class. The first is what `hedgerow fit` learns by default."""
+"""Every kind of map; `load()` returns its class. `hedgerow fit` learns the first one by default."""
 
 if TYPE_CHECKING:
     MapName = str
 else:
-    MapName = Literal[tuple(KINDS)]  # settings and the command line derive the choices from it
+    MapName = Literal[tuple(KINDS)]  # settings and command line derive their choices from it
 
 DEFAULT = next(iter(KINDS))
-"""The kind that is fitted where none is named."""
+"""The kind that is fitted by default."""

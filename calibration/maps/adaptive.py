@@ -127,7 +127,7 @@ class AdaptiveMap(CalibrationMap):
 
     @property
     def helps(self) -> bool:
-        """Whether the question (and token probabilities) beat the counts alone beyond noise; where not, the counts alone serve."""
+        """Whether the question (and token probabilities) are significantly better than the counts alone; if not, only the counts are used."""
         return bool(self.full) and self.gain[2] < 0.0
 
     def apply(self, raw: Beta) -> Beta:
@@ -135,13 +135,13 @@ class AdaptiveMap(CalibrationMap):
         return beta_from_log_odds(self._bounded(self._of_counts(raw)), raw.concentration)
 
     def means(self, mean: ArrayLike) -> FloatArray:
-        """Confidences from the counts alone, where the shares are of the whole budget."""
+        """Confidences from the counts alone, for shares of the whole budget."""
         share = probabilities("mean", mean)
         z = count_columns(share * self.budget, self.budget) @ np.array(self.alone)
         return np.asarray(special.expit(np.clip(z, -LIMIT, LIMIT)), dtype=np.float64)
 
     def is_known(self, embedding: ArrayLike) -> tuple[bool, float]:
-        """Whether questions like this one were learned from, and the natural logarithm of its neighbourhood's mass.
+        """Whether the fit had questions like this one, and the natural logarithm of its neighbourhood's mass.
 
         Raises
         ------
@@ -153,14 +153,14 @@ class AdaptiveMap(CalibrationMap):
         return mass >= self.least_mass, mass
 
     def seen(self, embedding: ArrayLike, plain: ArrayLike) -> Seen:
-        """What the question and a draft say, by its embedding and plain features."""
+        """Log-odds and expected share from the question's embedding and plain features."""
         x, values = self._row(embedding)[0], np.concatenate([[1.0], np.asarray(plain, np.float64)])
         lean = float(x @ unpacked(self.lean)[:, 0]) + float(values @ np.array(self.lean_plain))
         share = float(x @ unpacked(self.agree)[:, 0]) + float(values @ np.array(self.agree_plain))
         return Seen(lean, bounded_share(share))
 
     def context(self, seen: Seen, tokens: Tokens | None = None) -> FloatArray | None:
-        """What is known beside the counts, as `log_odds` takes it, shape (2,) or (4,); None where that does not help or is not complete."""
+        """Input of `log_odds` besides the counts, shape (2,) or (4,); None if it does not help or is incomplete."""
         if not self.helps or (self.tokens and tokens is None):
             return None
         share = seen.share
@@ -180,7 +180,7 @@ class AdaptiveMap(CalibrationMap):
         return np.asarray(np.clip(z, -LIMIT, LIMIT), dtype=np.float64)
 
     def shift(self, raw: Beta, context: FloatArray | None) -> float:
-        """Log-odds that is added to the counts by what else is known."""
+        """Log-odds that the context adds to those of the counts."""
         agreeing, drawn = self._counts(raw)
         return float(self.log_odds(agreeing, drawn, context)) - float(self.log_odds(agreeing, drawn, None))
 
@@ -228,7 +228,7 @@ class AdaptiveMap(CalibrationMap):
         return samples, each
 
     def wanted(self, agreeing: int, drawn: int, left: int, context: FloatArray | None, price: float) -> int:
-        """How many more answers to draw now; 0 = they would not be worth the price. Where only counts are known, one answer says nothing."""
+        """Number of answers to draw now; 0 = they are not worth the price. If only counts are known, one answer has no information."""
         if left <= 0:
             return 0
         if context is None and drawn < LEAST_ALONE:
@@ -237,9 +237,9 @@ class AdaptiveMap(CalibrationMap):
         return int(samples[0]) if each[0] > price else 0
 
     def pays(self, price: float) -> bool:
-        """Whether drawing by this price was no worse on held-out questions than a fixed number at the same cost.
+        """Whether drawing at this price was at least as good on held-out questions as a fixed number at the same cost.
 
-        The figures of the nearest price are looked at; a map without them pays.
+        Uses the figures of the nearest price; True for a map without figures.
         """
         if not self.policy or price <= 0.0:
             return price > 0.0
@@ -294,5 +294,5 @@ class AdaptiveMap(CalibrationMap):
 
 
 def fixed_at(fixed: Sequence[float], samples: float) -> float:
-    """Brier score of fixed numbers of answers at a mean of so many, between the whole numbers by a straight line (some questions get one more)."""
+    """Brier score of a fixed mean number of answers, interpolated between whole numbers (some questions get one more)."""
     return float(np.interp(samples, np.arange(1, len(fixed) + 1), fixed))

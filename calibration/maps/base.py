@@ -1,4 +1,4 @@
-"""What a calibration map is, the log-odds that most of them work on, and maps applied to many answers."""
+"""The base class of calibration maps, the log-odds that most of them use, and maps applied to many answers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hedgerow.calibration.maps import KINDS
 
 LOG_ODDS_LIMIT = 16.118095550958317
 """Log-odds are taken within +-logit(1 - 1e-7). Ten unanimous samples give 10 : 1e-6, a mean of 1 - 1e-7; where the 1e-6 floor
-puts a mean beyond that (more samples), it says nothing that the samples said."""
+puts a mean beyond that (more samples), the excess carries no information."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What an adaptive map reads: counts of agreeing answers, the question's say, token probabilities; and draws from an urn whose share is not known."""
+"""The inputs of an adaptive map: counts of agreeing answers, the question's log-odds, token probabilities; and the beta-binomial distribution."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from hedgerow.calibration.arrays import FloatArray
 OF_COUNTS, OF_QUESTION, OF_TOKENS = 6, 4, 4
 """Weights of the counts (a constant among them), of the question, and of token probabilities."""
 TOKEN_BOUND = 0.02
-"""Token probabilities are taken this far from 0 and 1."""
+"""Token probabilities are kept at least this far from 0 and 1."""
 SHARES = (0.05, 0.97)
-"""Expected shares stay within these."""
+"""Bounds of expected shares."""
 NONE = 1e-4
-"""Fewer answers than this count as zero: a Beta of n : 0 has a parameter of 1e-6."""
+"""Counts below this are zero: a Beta of n : 0 has a parameter of 1e-6."""
 LEAST_ALONE = 2
-"""Answers that are drawn at least where nothing but counts is known."""
+"""Minimum number of answers if only counts are known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What is known of a question before its answers are counted.
+    """What is known about a question before its answers are counted.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ def count_columns(agreeing: ArrayLike, drawn: ArrayLike) -> FloatArray:
 
 
 def spread_columns(values: FloatArray, drawn: ArrayLike) -> FloatArray:
-    """Each column v beside v / n, shape (..., 2 p), for values of shape (..., p)."""
+    """Each column v together with v / n, shape (..., 2 p), for values of shape (..., p)."""
     n = np.asarray(drawn, np.float64)[..., None]
     return np.stack([values, values / n], axis=-1).reshape(*values.shape[:-1], -1)
 

@@ -1,4 +1,4 @@
-"""The identity: the map of a route that has none."""
+"""The identity map, of routes without a map."""
 
 from __future__ import annotations
 
@@ -34,5 +34,5 @@ class IdentityMap(CalibrationMap):
 
     @classmethod
     def learn(cls, mean: FloatArray, correct: FloatArray, *, weights: FloatArray | None = None) -> Learned:
-        """The identity, with a provenance: how good is the raw confidence?"""
+        """The identity; its provenance shows how good the raw confidence is."""
         return Learned(cls())

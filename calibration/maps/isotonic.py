@@ -37,7 +37,7 @@ class IsotonicMap(CalibrationMap):
 
     Notes
     -----
-    A value of 0 or 1 says "never" or "always" of a few records; Faithfulness Divergence then explodes on the first
+    A value of 0 or 1 means "never" or "always", from a few records; Faithfulness Divergence then becomes huge at the first
     exception. This is why RALC (D.7) prefers Platt.
 
     Examples

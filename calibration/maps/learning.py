@@ -1,4 +1,4 @@
-"""What the kinds of maps share when they are learned: conditions, regularised logistic regression, steps."""
+"""Shared code for learning maps: conditions, regularised logistic regression, step functions."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from hedgerow.calibration.errors import NotEnoughData, RangeError
 from hedgerow.calibration.logistic import Logistic, fit_logistic
 
 TINY = 30
-"""Below this many records a parametric fit is drawn towards the identity, and says so."""
+"""With fewer records a parametric fit is shrunk towards the identity, with a note."""
 
 PRIOR_PRECISION = 1.0
-"""Of the normal prior around the identity, for each coefficient: as much as a handful of records weighs."""
+"""Precision of the normal prior around the identity, for each coefficient: about the weight of a few records."""
 
 
 def require_two_classes(mean: FloatArray, correct: FloatArray) -> None:
-    """Raise `NotEnoughData` where nothing can be learned: one class, or one confidence for all."""
+    """Raise `NotEnoughData` if nothing can be learned: one class only, or one confidence for all."""
     right = int(correct.sum())
     if right in (0, len(correct)):
         whose = "the only answer is" if len(correct) == 1 else f"all {len(correct)} answers are"
@@ -29,7 +29,7 @@ def require_two_classes(mean: FloatArray, correct: FloatArray) -> None:
 
 
 def is_separable(x: FloatArray, correct: FloatArray) -> bool:
-    """Whether a threshold divides right from wrong, ties on it allowed: the likelihood has no maximum."""
+    """Whether a threshold separates right from wrong answers, ties allowed: then the likelihood has no maximum."""
     right, wrong = x[correct == 1.0], x[correct == 0.0]
     return bool(right.min() >= wrong.max() or right.max() <= wrong.min())
 
@@ -41,7 +41,7 @@ def fit_near_identity(
     separable: bool,
     weights: FloatArray | None = None,
 ) -> tuple[Logistic, tuple[str, ...]]:
-    """Maximum likelihood; the mode under a prior around the identity where that does not exist or records are few."""
+    """Maximum likelihood; if that does not exist or records are few, the mode under a prior around the identity."""
     n = len(correct)
     if not separable and n >= TINY:
         fit = fit_logistic(columns, correct, prior_mean=identity, weights=weights)
@@ -54,22 +54,22 @@ def fit_near_identity(
 
 
 def few_records(n: int) -> tuple[str, ...]:
-    """A note where steps are fitted on few records."""
+    """A note if step functions are fitted on few records."""
     return (f"only {n} records: the steps are rough",) if n < TINY else ()
 
 
 def by_mean(
     mean: FloatArray, correct: FloatArray, weights: FloatArray | None = None
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Distinct means ascending, right answers and records at each, both weighted."""
+    """Distinct means in ascending order, with the weighted numbers of right answers and of records at each."""
     counts = np.ones(len(mean)) if weights is None else weights
     knots, place = np.unique(mean, return_inverse=True)
     return knots, np.bincount(place, counts * correct).astype(np.float64), np.bincount(place, counts).astype(np.float64)
 
 
 def isotonic_regression(values: FloatArray, weights: FloatArray) -> FloatArray:
-    """The non-decreasing values nearest to these in weighted squares."""
-    from scipy import optimize  # heavy, and needed by fits alone
+    """The non-decreasing values closest to these in weighted least squares."""
+    from scipy import optimize  # heavy, and only fits need it
 
     return np.asarray(optimize.isotonic_regression(values, weights=weights).x, dtype=np.float64)
 

@@ -1,4 +1,4 @@
-"""The local map: a map of the confidence, moved in log-odds by what is asked. Where the question is not known it is a map of the confidence alone."""
+"""The local map: a map of the confidence with a shift of the log-odds that depends on the question. For an unknown question it is a map of the confidence alone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hedgerow.calibration.maps.base import CalibrationMap, Learned, beta_from_lo
 from hedgerow.calibration.maps.platt_bounded import BoundedPlattMap
 
 CLIP = 0.01
-"""Means of the map under the shift are kept this far from 0 and 1: a step that says "never" of a few answers leaves no room for the question."""
+"""Means before the shift are kept this far from 0 and 1: a step function's 0 or 1 from a few answers would leave no room for the shift."""
 
 Vector = NDArray[np.float32]
 
@@ -32,7 +32,7 @@ def packed(values: ArrayLike) -> str:
 
 @lru_cache(maxsize=64)
 def unpacked(text: str, columns: int = 1) -> Vector:
-    """Numbers from text, shape (n, columns); cached, since maps are immutable and read at every request."""
+    """Numbers from text, shape (n, columns); cached, because maps are immutable and used for every request."""
     try:
         values = np.frombuffer(base64.b64decode(text, validate=True), dtype="<f4")
         rows = values.reshape(-1, columns).astype(np.float32)
@@ -46,7 +46,7 @@ def unpacked(text: str, columns: int = 1) -> Vector:
 
 @dataclass(frozen=True, slots=True)
 class ShiftedMap(CalibrationMap):
-    """A map moved by a constant in log-odds: a local map at one question."""
+    """A map with a constant shift of the log-odds: a local map at one question."""
 
     kind: ClassVar[str] = "shifted"
 
@@ -66,7 +66,7 @@ class ShiftedMap(CalibrationMap):
 
     @classmethod
     def learn(cls, mean: FloatArray, correct: FloatArray) -> Learned:
-        """Not learned: a local map makes it.
+        """Cannot be learned: a local map creates it.
 
         Raises
         ------
@@ -78,7 +78,7 @@ class ShiftedMap(CalibrationMap):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A question as a local map sees it.
+    """A question's position in a local map.
 
     Attributes
     ----------
@@ -171,7 +171,7 @@ class LocalMap(CalibrationMap):
         self._check_shapes()
 
     def _check_shapes(self) -> None:
-        """Every packed part fits the others; read now, so that a damaged map is refused when it is loaded."""
+        """Check the shapes of all packed parts now, so that a damaged map is refused when it is loaded."""
         if not self.dimension:
             return
         centres, cells, anchors = (unpacked(text, self.dimension) for text in (self.centres, self.cells, self.anchors))
@@ -184,19 +184,19 @@ class LocalMap(CalibrationMap):
 
     @property
     def helps(self) -> bool:
-        """Whether it beat the map of the confidence alone on held-out answers, beyond noise."""
+        """Whether it was significantly better than the map of the confidence alone on held-out answers."""
         return self.dimension > 0 and self.gain[2] < 0.0
 
     def apply(self, raw: Beta) -> Beta:
-        """The calibrated Beta of an answer whose question is not given."""
+        """The calibrated Beta of an answer without its question."""
         return self.fallback.apply(raw)
 
     def means(self, mean: ArrayLike) -> FloatArray:
-        """Calibrated means of answers whose questions are not given."""
+        """Calibrated means of answers without their questions."""
         return self.fallback.means(probabilities("mean", mean))
 
     def shifts(self, x: Vector) -> FloatArray:
-        """Log-odds that questions add, shape (n,), wherever they lie."""
+        """The shifts in log-odds of questions, shape (n,), known or not."""
         total = x @ unpacked(self.weights)[:, 0] + self.bias
         if self.kernels:
             away = _squared(x, unpacked(self.centres, self.dimension))
@@ -211,7 +211,7 @@ class LocalMap(CalibrationMap):
         return log_masses(x, self.anchors, self.anchor_counts, self.reach)
 
     def at(self, embedding: ArrayLike) -> Place:
-        """The map at one question; about a tenth of a millisecond.
+        """The map at one question; takes about 0.1 ms.
 
         Raises
         ------
@@ -243,7 +243,7 @@ class LocalMap(CalibrationMap):
 
     @classmethod
     def learn(cls, mean: FloatArray, correct: FloatArray) -> Learned:
-        """A map that knows no questions: what the confidence alone gives. `hedgerow.calibration.regimes.local` learns from questions."""
+        """A map without questions, from the confidence alone. `hedgerow.calibration.regimes.local` learns from questions."""
         learned = BoundedPlattMap.learn(mean, correct)
         note = "no questions were given: a map of the confidence alone"
         return Learned(cls(learned.map, learned.map), learned.standard_errors, (*learned.notes, note))
@@ -261,5 +261,5 @@ def _squared(x: Vector, at: Vector) -> Vector:
 
 
 def regime_rows(found: Sequence[tuple[int, ArrayLike, Sequence[str]]]) -> tuple[tuple[int, str, str], ...]:
-    """Sign, centre and words of regimes, as a local map keeps them."""
+    """Sign, centre and words of regimes, in a local map's format."""
     return tuple((sign, packed(centre), ", ".join(words)) for sign, centre, words in found)

@@ -1,4 +1,4 @@
-"""Platt scaling on bounded log-odds, to smoothed targets: neither unanimous samples nor luck look like certainty."""
+"""Platt scaling on bounded log-odds with smoothed targets, so that neither unanimous samples nor luck appear as certainty."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from hedgerow.calibration.maps.learning import (
 )
 
 MAX_KNOTS = 2000
-"""Most distinct means that are kept."""
+"""Maximum number of distinct means that are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class VennAbersMap(CalibrationMap):
 
     @classmethod
     def learn(cls, mean: FloatArray, correct: FloatArray, *, weights: FloatArray | None = None) -> Learned:
-        """Learn both isotonic fits for every place that a new answer can take among the distinct means.
+        """Learn both isotonic fits for every position that a new answer can have among the distinct means.
 
         **Deviates**: from Vovk et al. 2015 above 2,000 distinct means: these are first grouped into 2,000 of equal mass.
         """
@@ -97,7 +97,7 @@ class VennAbersMap(CalibrationMap):
                 ends.append(_with_one_more(hits, counts, slot, label))
         ordered = [
             max(low, high) for low, high in zip(lower, upper, strict=True)
-        ]  # equal up to rounding where they meet
+        ]  # equal up to rounding at shared points
         return Learned(cls(tuple(knots.tolist()), tuple(lower), tuple(ordered)), notes=few_records(len(mean)))
 
 
