@@ -1,1 +1,1 @@
-"""The hedging phrases: their entries and files, how a lexicon is built from readings, and retrieval by 1-Wasserstein distance."""
+"""Hedging phrases: entries and files of lexicons, building a lexicon from readings, and retrieval by 1-Wasserstein distance."""

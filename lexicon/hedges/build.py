@@ -31,7 +31,7 @@ STATEMENTS = (
     "The ferry left a quarter of an hour late.",
     "The letter was written by someone in a hurry.",
 )
-"""Twelve statements whose truth no reader can know, so that only the wording is left to judge."""
+"""Twelve statements whose truth no reader can know, so that only the wording can be judged."""
 
 
 Ask = Callable[[str], Awaitable[str]]
@@ -40,7 +40,7 @@ Score = Callable[[str, str], Awaitable[str]]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be built. Defaults are the paper's: 20 sentences, 3 passes of every evaluator."""
+    """What to build. Defaults are the paper's: 20 sentences, 3 passes of every evaluator."""
 
     phrases: tuple[str, ...]
     evaluators: tuple[str, ...]
@@ -54,7 +54,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A sentence by the writer; `text` is None where it left the phrase out, and such a sentence is not scored."""
+    """A sentence by the writer; `text` is None if it lacks the phrase, and then it is not scored."""
 
     phrase: str
     index: int
@@ -63,7 +63,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """One evaluator's score of one sentence in [0, 1]; None where its answer held no number from 0 to 100."""
+    """One evaluator's score of one sentence in [0, 1]; None if its answer has no number from 0 to 100."""
 
     phrase: str
     index: int
@@ -77,7 +77,7 @@ Record = Written | Scored
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What is still to be asked: numbers of calls, and tokens at four characters each, prompts and answers."""
+    """The remaining cost: number of calls, and tokens of prompts and answers at four characters each."""
 
     writes: int
     scores: int
@@ -85,7 +85,7 @@ class Cost:
 
 
 def writing_prompt(phrase: str, statement: str) -> str:
-    """What the writer is asked."""
+    """The writer's prompt."""
     return (
         f'Rewrite the statement so that it contains the words "{phrase}" exactly as they stand here. Add no other word that '
         f"makes it sound more or less certain. Answer with the rewritten statement alone.\n\nStatement: {statement}"
@@ -93,7 +93,7 @@ def writing_prompt(phrase: str, statement: str) -> str:
 
 
 def scoring_prompt(sentence: str) -> str:
-    """What an evaluator is asked."""
+    """An evaluator's prompt."""
     return (
         "How confident does the speaker of this sentence sound? Judge the wording alone and not whether the sentence is true. "
         "0 means no confidence at all, 50 means as likely wrong as right, 100 means complete confidence. "
@@ -106,7 +106,7 @@ _NUMBER = re.compile(r"(?<![\w.-])\d{1,3}+(?:\.\d++)?+(?![\d.]*\w)")
 
 
 def parse_score(text: str) -> float | None:
-    """The first number of an answer, as a share of 100, the scale itself left out; None where it lies outside 0 to 100.
+    """The first number of an answer divided by 100, ignoring a mention of the scale; None if it is outside 0 to 100.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def parse_score(text: str) -> float | None:
 
 
 def remaining(plan: Plan, records: Iterable[Record]) -> Cost:
-    """What a build would still ask, were every sentence usable."""
+    """The remaining cost of a build if every sentence is usable."""
     records = list(records)
     written = {(r.phrase, r.index): r for r in records if isinstance(r, Written)}
     scored = {(r.phrase, r.index, r.evaluator, r.run) for r in records if isinstance(r, Scored)}
@@ -144,7 +144,7 @@ def remaining(plan: Plan, records: Iterable[Record]) -> Cost:
 async def construct(
     plan: Plan, records: Iterable[Record], write: Ask, score: Score, report: Callable[[Record], None], *, concurrency: int = 4
 ) -> None:  # fmt: skip
-    """Ask what is not on record, and report every answer as it comes.
+    """Request everything that is not recorded, and report every answer on arrival.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ async def construct(
 
 
 async def _write(phrase: str, statement: str, write: Ask) -> str | None:
-    """The writer's first line, where it holds the phrase."""
+    """The writer's first line if it contains the phrase."""
     lines = [line.strip() for line in (await write(writing_prompt(phrase, statement))).splitlines() if line.strip()]
     sentence = lines[0].removeprefix("Statement:").strip().strip('"') if lines else ""
     return sentence if phrase.casefold() in sentence.casefold() else None

@@ -1,4 +1,4 @@
-"""The values of the lexicon: a hedge, its grammatical frames, the lexicon they stand in, a retrieved match."""
+"""The values of a lexicon: hedges, their grammatical frames, the lexicon itself, a retrieved match."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NO_HEDGE = "no-hedge"
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One way of putting a hedge into a sentence.
+    """One grammatical form of a hedge in a sentence.
 
     Attributes
     ----------
@@ -93,12 +93,12 @@ class Hedge:
 
     @property
     def is_plain(self) -> bool:
-        """True for `no-hedge`: the answer stands as it is."""
+        """True for `no-hedge`: the answer is unchanged."""
         return self.id == NO_HEDGE
 
     @property
     def is_sayable(self) -> bool:
-        """True where an answer can be worded with it: it has frames, or it is the plain assertion."""
+        """True if answers can be worded with it: it has frames, or it is the plain assertion."""
         return bool(self.frames) or self.is_plain
 
 
@@ -142,7 +142,7 @@ class Lexicon:
         return id in self.by_id
 
     def get(self, id: str) -> Hedge | None:
-        """The hedge of this id, or None."""
+        """The hedge with this id, or None."""
         return self.by_id.get(id)
 
 

@@ -1,4 +1,4 @@
-"""Lexicon files: finding, reading, checking.
+"""Find, read and check lexicon files.
 
 A file is YAML or JSON. The shipped ones lie in `lexicon/data`; a user's own file stands beside them, alone or on top of a
 shipped one (`extends: en`). Every refusal names the file and the line.
@@ -25,12 +25,12 @@ DATA = Path(__file__).parent.parent / "data"
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _Location = tuple[int | str, ...]
 _IN_WORDS = {"missing": "this key is needed", "extra_forbidden": "there is no such key"}
-"""What is said in place of the validator's words, by its kind of fault."""
+"""Our messages in place of the validator's, by its error type."""
 
 
-@cache  # shipped files do not change while we run, and every reading of a text asks
+@cache  # shipped files do not change at run time, and every reading of a text needs this
 def _shipped() -> dict[str, Path]:
-    """The shipped lexicons' files by name."""
+    """The files of the shipped lexicons, by name."""
     return {path.stem: path for path in sorted(DATA.iterdir(), reverse=True) if path.suffix in {".json", ".yaml"}}
 
 
@@ -61,7 +61,7 @@ def load(path: Path | str | None = None, *, language: str | None = None) -> Lexi
 
 
 def _find(path: Path | str) -> Path:
-    """The file behind a path, or behind the name of a shipped lexicon."""
+    """The file of a path or of a shipped lexicon's name."""
     shipped = _shipped().get(path) if isinstance(path, str) else None
     return shipped or Path(path)
 
@@ -74,7 +74,7 @@ def _load(path: Path, above: tuple[Path, ...] = ()) -> Lexicon:
 
 @cache
 def _load_builtin(path: Path) -> Lexicon:
-    """Shipped files do not change while we run, so each is read once."""
+    """Shipped files do not change at run time, so each is read once."""
     return _read(path)
 
 
@@ -102,7 +102,7 @@ def _lexicon(rows: LexiconFile, hedges: Sequence[Hedge]) -> Lexicon:
 
 
 def _sayable(path: Path, lexicon: Lexicon) -> Lexicon:
-    """Refuse a lexicon that no answer could be worded with."""
+    """Refuse a lexicon without any hedge that can word an answer."""
     if not lexicon.hedges:
         raise LexiconFileError(path, None, "it has no entry: give at least one under `hedges`, or `extends: en`")
     if not any(hedge.frames for hedge in lexicon):
@@ -170,7 +170,7 @@ def _validated(path: Path, text: str) -> LexiconFile:
 
 
 def _parsed(path: Path, text: str) -> Any:
-    """The file's plain value: JSON where the name says so, else YAML."""
+    """The parsed file: JSON by its name, else YAML."""
     try:
         return json.loads(text) if path.suffix == ".json" else yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader
     except json.JSONDecodeError as error:
@@ -183,7 +183,7 @@ def _parsed(path: Path, text: str) -> Any:
 
 
 def _line(text: str, location: _Location) -> int | None:
-    """The line of a value, from 1. JSON is read as YAML here, whose nodes know where they stand; only refusals pay for it."""
+    """The line of a value, from 1. JSON is parsed as YAML here, whose nodes have positions; only refusals need this."""
     try:
         node = yaml.compose(text, Loader=_Loader)
     except yaml.YAMLError:

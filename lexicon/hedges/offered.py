@@ -1,6 +1,6 @@
-"""Which hedges an answer may be worded with: of a lexicon's entries, those that a careful editor would sign.
+"""The hedges with which answers may be worded: the entries of a lexicon that a careful editor would use.
 
-Every entry is read (an answer's own words are perceived through all of them); fewer are written.
+All entries are used to read perceived confidence; fewer are written.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ Wordings = Literal["vetted", "all"]
 IMPERSONAL: tuple[Voice, ...] = ("impersonal",)
 
 REGISTERS: tuple[Register, ...] = ("plain", "formal")
-"""Tones of the long lexicon that are written by default: "I reckon" suits no product."""
+"""Tones of the whole lexicon that are written by default: "I reckon" is unsuitable for a product."""
 _CONTRADICT = """i-do-not-know i-do-not-really-know i-have-no-idea i-cannot-recall i-barely-remember
     almost-no-chance hardly-any-chance inconceivable very-unlikely highly-unlikely extremely-unlikely highly-improbable improbable
     i-seriously-doubt i-do-not-think chances-are-slight little-chance barely-possible remotely-possible with-low-probability
     unlikely quite-unlikely somewhat-unlikely not-likely not-very-likely doubtful very-doubtful i-doubt probably-not i-would-be-surprised"""
 """Beside a statement they contradict it: "It is Paris, though I have no idea", "I doubt that it is Paris"."""
 _OVERSTATE = "certainly i-know surely i-am-convinced"
-"""The statement alone says as much."""
+"""They add nothing to the plain statement, or overstate it."""
 _INVENT = """the-evidence-suggests all-signs-point-to by-all-accounts reportedly allegedly supposedly according-to-what-i-have-read evidently
     we-believe we-doubt"""
-"""Point to evidence, sources or other people that the answer does not have."""
+"""They refer to evidence, sources or other people that the answer does not have."""
 _CONCLUDE = "must should in-my-view in-my-opinion i-would-argue"
 """Conclude, oblige or argue where only doubt is meant."""
 UNSUITED = frozenset(f"{_CONTRADICT} {_OVERSTATE} {_INVENT} {_CONCLUDE}".split())
-"""Ids of shipped entries that are read and, by default, not written."""
+"""Ids of shipped entries that are read but by default not written."""
 
 
 _SPEAKER = {
@@ -54,7 +54,7 @@ def offered(
     registers: Collection[Register] | None = None,
     never: Collection[str] | None = None,
 ) -> Lexicon:
-    """The lexicon with the hedges that may be written, `no-hedge` always among them where it is there.
+    """The lexicon with the hedges that may be written, always including `no-hedge` if it exists.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def offered(
             and voice_of(hedge) in voices
             and hedge.beta.mean <= most
             and hedge.id not in never
-            and hedge.basis.partition("en:")[2] not in never  # a translation is as unsuited as what it translates
+            and hedge.basis.partition("en:")[2] not in never  # a translation is as unsuitable as its original
         )
 
     written_forms = (hedge if form is None or hedge.id in mine else form(hedge) for hedge in lexicon)
@@ -113,13 +113,13 @@ def voice_of(hedge: Hedge) -> Voice:
 
 
 def own_entries(lexicon: Lexicon) -> Mapping[str, Hedge]:
-    """The entries of a lexicon that the shipped one of its language has not or has otherwise, by id."""
+    """The entries of a lexicon that are missing or different in the shipped lexicon of its language, by id."""
     shipped = load(language=lexicon.language).by_id if lexicon.language in builtin_names() else {}
     return {hedge.id: hedge for hedge in lexicon if shipped.get(hedge.id) != hedge}
 
 
 def _vetted(language: str) -> Callable[[Hedge], Hedge | None]:
-    """A shipped entry in its vetted forms; None for one that is not written."""
+    """A shipped entry in its vetted forms; None if it is not written."""
     vetted = written(language).wordings
 
     def form(hedge: Hedge) -> Hedge | None:

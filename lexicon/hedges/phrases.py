@@ -22,14 +22,14 @@ from hedgerow.lexicon.hedges.written import written
 T = TypeVar("T")
 
 FORMS = (("confidence",), ("low", "high"), ("reading",))
-"""What tells the confidence of a phrase: one figure, a range, or the reading of one person a row."""
+"""Columns for the confidence of a phrase: one value, a range, or one person's reading a row."""
 _OPTIONAL = {"concentration", "register", "voice", "basis", "frame"}
 _EDGE = 0.01
-"""How near to 0 and 1 the mean of readings may come: a Beta has no mean at its ends."""
+"""Smallest distance of the mean of readings from 0 and 1: a Beta's mean cannot be 0 or 1."""
 _FLATTEST = 0.5
 
 _ENGLISH: tuple[tuple[str, tuple[tuple[FrameKind, str], ...]], ...] = (
-    # "more likely than not", "beyond reasonable doubt": with "not" or "doubt" before a statement they would be taken to deny it
+    # "more likely than not", "beyond reasonable doubt": "not" or "doubt" before a statement would seem to deny it
     (r".*\bthan not$|(?:beyond|without)\b.*\bdoubt$", (("closing", "and this is {}"), ("lead", "this is {}: {answer}"))),
     # "I am not sure", "I could be wrong"
     (r"(?:I|we)\b.*\b(?:not|no|unsure|wrong|mistaken|doubt)\b", (("clause", "{}, but {clause}"), ("fragment", "{fragment}, though {}"))),
@@ -50,7 +50,7 @@ _ENGLISH: tuple[tuple[str, tuple[tuple[FrameKind, str], ...]], ...] = (
     # "arguably", "very plausibly"
     (r"(?:.* )?(?:\w+ly|perhaps|maybe)$", (("adverb", "{}"), ("fragment", "{} {fragment}"), ("clause", "{}, {clause}"))),
 )  # fmt: skip
-"""How English phrases go into a sentence, by their form; {} is the phrase."""
+"""Frames of English phrases by their form; {} is the phrase."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class _Row:
 
 
 def read_phrases(path: Path, language: str, agreement: Callable[[float], float]) -> tuple[Hedge, ...]:
-    """The entries that a table of phrases describes.
+    """Read the entries of a table of phrases.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class _Faulty(ValueError):
 
 
 def _rows(path: Path) -> tuple[tuple[str, ...], list[_Row]]:
-    """Which form the file has, and its rows."""
+    """The form of the file, and its rows."""
     try:
         reader = csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig")), restkey="", strict=True)
         names = [(name or "").strip().lower() for name in reader.fieldnames or ()]
@@ -175,7 +175,7 @@ def _hedge(
 def _beta(
     rows: Sequence[_Row], form: Sequence[str], scale: float, agreement: Callable[[float], float]
 ) -> tuple[Beta, Source, str]:  # fmt: skip
-    """The Beta of a phrase, whence it is, and a sentence about that."""
+    """The Beta of a phrase, its source, and a sentence about that."""
     line, cells = rows[0].line, rows[0].cells
     if form == ("reading",):
         readings = [_number(row, "reading", scale) for row in rows]

@@ -1,6 +1,6 @@
-"""Quantile vectors of a target within microseconds, and the exact distance of the few hedges that compete for the answer.
+"""Quantile vectors of a target within microseconds, and exact distances for the few best hedges.
 
-`hedgerow.calibration.wasserstein` is the reference for both; what is here trades a stated and tested error for time.
+`hedgerow.calibration.wasserstein` is the reference for both; this module is faster, with a stated and tested error.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _around(i: int, j: int) -> Floats:
 
 @cache
 def _weights() -> list[float]:
-    """What `quantile_nodes` multiplies quantiles by."""
+    """The weights by which `quantile_nodes` multiplies quantiles."""
     weights: list[float] = (np.polynomial.legendre.leggauss(NODES)[1] / 2.0).tolist()
     return weights
 
