@@ -18,6 +18,10 @@ _MEASURED = word_set(
 _FOUND = word_set("found concluded discovered detected observed measured showed shows")
 """What somebody did whose findings then "suggest a"."""
 _POINTING = word_set("this these it that which")
+_SAYING = word_set(
+    "message messages word words phrase sentence quote text title name term expression saying poem symbol sign arrow color colour code flag icon notation label argument statement statements prompt person people value values score number"
+)
+"""What "indicates that" by what it is made to say, and not as evidence."""
 _TENDING = word_set("seem seems seemed appear appears appeared tend tends tended")
 _CLOSING = word_set(", . ; from in yet and but however") | {""}
 """After a "not clear" that is said of the subject."""
@@ -258,7 +262,12 @@ def _seem(words: Sequence[str], cue: Cue) -> bool:
     if head.startswith("indicate"):
         if words[cue.first - 2 : cue.last + 2] == ["it", "can", "indicate", "that"]:
             return True
-        return before in _EVIDENCE - _POINTING or _is_evidence(words, cue) or _is_measured(words, cue)
+        return (
+            before in _EVIDENCE - _POINTING
+            or _is_evidence(words, cue)
+            or _is_measured(words, cue)
+            or _indicates(words, cue)
+        )
     if not {"can", "could"}.isdisjoint(words[max(0, cue.first - 1) : cue.last]):
         return False
     following = words[cue.last + 1 : cue.last + 8]
@@ -273,8 +282,7 @@ def _follows(words: Sequence[str], cue: Cue) -> bool:
     """As in "it is longer, suggesting that it is older": what was said is the evidence; not "she wrote, suggesting that we meet"."""
     before, after = words[: cue.first], word_at(words, cue.last + 1)
     if after in {"a", "an"}:  # evidence of a thing: "rare elements were found, suggesting an origin elsewhere"
-        there_is = _head(words, cue) == "suggesting" and ("there", "is") in pairwise(before)
-        return there_is or not _FOUND.isdisjoint(before)
+        return ("there", "is") in pairwise(before) or not _FOUND.isdisjoint(before)
     if not (OTHERS | SUBJECT).isdisjoint(before):
         return False
     if _head(words, cue) == "suggesting" and after not in {"the", "that"} and not BE.isdisjoint(before[-8:]):
@@ -297,6 +305,13 @@ def _is_measured(words: Sequence[str], cue: Cue) -> bool:
     """As in "a shrinking GDP indicates", "the weight and height indicate": what was measured, not "a positive value indicates" nor "this may indicate"."""
     subject = words[max(0, cue.first - 5) : cue.first]
     return not _MEASURED.isdisjoint(subject) and {"to", "which", "that", "necessarily"}.isdisjoint(subject)
+
+
+def _indicates(words: Sequence[str], cue: Cue) -> bool:
+    """As in "a lower RMS error indicates that": whatever is no sign, text or code, and nobody."""
+    clause = words[max((at + 1 for at in range(cue.first) if words[at] in {",", ";", ":"}), default=0) : cue.first]
+    said = {"to", '"', "“", "”"} | _POINTING | _SAYING | OTHERS | SUBJECT
+    return word_at(words, cue.last + 1) == "that" and bool(clause) and said.isdisjoint(clause)
 
 
 def _is_evidence(words: Sequence[str], cue: Cue) -> bool:

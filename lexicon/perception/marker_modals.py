@@ -24,11 +24,13 @@ _OBLIQUE = word_set("has have if would may might to is are be being can")
 """Beside which a past form is no past: "if it had been", "has had", "can be found"."""
 _ASKING = word_set("so than if until before once wish wished hoping wondering")
 """Before "could" of an ability or a request: "I was hoping you could"."""
-_ABLE = word_set("feel hear sense smell see taste afford")
+_ABLE = word_set("feel hear sense smell taste afford")
 """What somebody "could" do rather than what may be: "I could feel it"."""
 _ALLOWED = word_set("serve vote marry summon reelected elected appointed")
 """What somebody "may" do, or "may be", by law."""
 _DETERMINERS = word_set("a an the his her its their")
+_HEADLESS = word_set("be not also cause have need require include contain lead help vary affect")
+"""After a "may" that opens a note without its subject: "May cause drowsiness", not "May your days be merry"."""
 _SUGGESTING = word_set("suggest suggests suggesting suggested indicate indicates indicating indicated")
 _SKIPPED = word_set('also even then ( * _ ` " “ ‘')
 """Between a modal and its verb."""
@@ -47,8 +49,10 @@ def says_what_may_be(words: Sequence[str], cue: Cue) -> bool:
     if after == "look" and "what" in words[max(0, cue.first - 4) : cue.first]:
         return False
     if not cue.first:
-        return after == "be"
+        return head != "could" and after in _HEADLESS
     if after in _WANTING and before in {"you", "we", "one", "i"} and head != "could":
+        return False
+    if head != "could" and _is_purpose(words, cue):
         return False
     if head == "may":
         return after not in {"i", "we"} and not _is_permitted(words, cue, before, after)
@@ -88,10 +92,11 @@ def _is_possibility(words: Sequence[str], cue: Cue, before: str, after: str) -> 
         before in WH | {"if", "so", "wish"}
         or _is_chosen(words, cue, before)
         or word_at(words, cue.first - 2) in {"where", "no"}
+        or (after == "see" and before == "i")
         or (before in {"you", "we", "one", "i"} and word_at(words, cue.first - 2) in WH)
         or (before == "i" and after in GIVING | {"suggest", "help", "create"})
         or _is_asked(_clause(words[max(0, cue.first - 4) : cue.first]))
-        or ("so", "that") in pairwise(_clause(words[max(0, cue.first - 12) : cue.first]))
+        or _is_purpose(words, cue)
         or after
         in _ABLE
         | {"you", "i", "we", "it", "they", "he", "she", "there", "no", "hardly", "barely", "never", "only", "please"}
@@ -99,6 +104,11 @@ def _is_possibility(words: Sequence[str], cue: Cue, before: str, after: str) -> 
         or words[cue.last + 1 : cue.last + 3] == ["be", "further"]  # finds fault: "it could be further developed"
         or (_is_past(_said_to_be(words[: cue.first])) and not _is_about(words, cue))
     )
+
+
+def _is_purpose(words: Sequence[str], cue: Cue) -> bool:
+    """As in "so that users could"."""
+    return ("so", "that") in pairwise(_clause(words[max(0, cue.last - 12) : cue.last]))
 
 
 def _is_asked(before: Sequence[str]) -> bool:
@@ -128,10 +138,11 @@ def _said_to_be(words: Sequence[str]) -> Sequence[str]:
 
 
 def _is_past(words: Sequence[str]) -> bool:
-    """Whether what stands before "could" tells of the past: then it says what somebody was able to do."""
+    """Whether what stands before "could" tells of the past: then it says what somebody was able to do. "If they had data, it could" does not."""
     return any(
         (word in _PAST or (word.endswith("ed") and _is_finite(words, at)))
         and _OBLIQUE.isdisjoint(words[max(0, at - 4) : at + 2])
+        and "if" not in _clause(words[:at])
         for at, word in enumerate(words)
         if at
     )

@@ -28,7 +28,7 @@ ASSURED = word_set(
 """Of what somebody has not who does not know it: "I do not have a confirmed date"."""
 _RIGHT = word_set("correct right accurate")
 """Of what somebody has it from: "if my information is correct"."""
-_SCARCE = word_set("insufficient limited unavailable lack")
+_SCARCE = word_set("insufficient limited little unavailable lack")
 """What is said of information that the writer has not got, or too little of."""
 NOT_KNOWING = (
     KNOWING
@@ -50,7 +50,7 @@ _SURELY = word_set("confidently reliably accurately definitively conclusively")
 _MISSING = word_set("information info record records details data source sources")
 _KEPT = word_set("data database knowledge records memory")
 """Where something is "not in my" that the writer does not know."""
-_ABOUT = word_set("available about on regarding to found")
+_ABOUT = word_set("available provided about on regarding to found")
 """After "no information", where the writer has none; also after "is", "has been"."""
 _LEARNING = word_set("know determine verify confirm predict")
 """What somebody has not "the capability to" do who lacks knowledge."""
@@ -129,7 +129,11 @@ def _scarce(words: Sequence[str], index: int) -> tuple[int, int] | None:
         there = {"there", "have"}.isdisjoint(words[max(0, index - 4) : index])
         return None if there else (index, index + 1)
     of = words[max(0, index - 8) : index]
-    said = word_at(words, index - 1) in BE and not _MISSING.isdisjoint(of) and words[index] != "insufficient"
+    said = (
+        word_at(words, index - 1) in BE
+        and not _MISSING.isdisjoint(of)
+        and words[index] not in {"insufficient", "little"}
+    )
     return (index, index) if said else None
 
 
@@ -177,9 +181,11 @@ def _missing(words: Sequence[str], index: int) -> int | None:
     after = next(
         (word for word in words[index + 1 : index + 4] if word not in {"is", "was", "has", "have", "been"}), ""
     )
-    if words[max(0, index - 2) : index] == ["not", "enough"] or (
+    if word_at(words, index - 1) == "enough" and "not" in words[max(0, index - 3) : index - 1]:
+        return words.index("not", max(0, index - 3))
+    if (
         words[index - 2 : index - 1] == ["no"]
-        and after in {"available", "about", "on", "regarding"}
+        and after in {"available", "provided", "about", "on", "regarding"}
         and words[index - 1] not in {"further", "additional", "more"}
     ):
         return index - 2
@@ -187,14 +193,20 @@ def _missing(words: Sequence[str], index: int) -> int | None:
 
 
 def _needed(words: Sequence[str], index: int) -> int | None:
-    """The last word of "more information would be needed to confirm", "more context or information to answer" after "I need"; None elsewhere."""
+    """The last word of "more information would be needed to confirm", "more context to answer" after "I need", "more information" after "to determine who won, we need"; None elsewhere."""
     if KNOWING.isdisjoint(words[index + 1 : index + 2]):
         return None
-    asked = not _NEEDED.isdisjoint(words[max(0, index - 1) : index]) and not SUBJECT.isdisjoint(words[max(0, index - 4) : index])  # fmt: skip
-    asked = asked or not _NEEDED.isdisjoint(words[index + 2 : index + 6])
-    verbs = (at for at in range(index + 2, min(index + 9, len(words))) if words[at] in TELLING)
-    end = next(verbs, None) if asked else None
-    return end if end is not None and "to" in words[end - 2 : end] else None
+    own = not _NEEDED.isdisjoint(words[max(0, index - 1) : index]) and not SUBJECT.isdisjoint(words[max(0, index - 4) : index])  # fmt: skip
+    if not own and _NEEDED.isdisjoint(words[index + 2 : index + 6]):
+        return None
+    for at in range(index + 2, min(index + 12, len(words))):
+        if words[at] in TELLING and "to" in words[at - 2 : at]:
+            return at
+    return (
+        index + 1
+        if own and any(to == "to" and verb in TELLING | {"find"} for to, verb in pairwise(words[:index]))
+        else None
+    )
 
 
 def _inability(words: Sequence[str], index: int) -> int | None:

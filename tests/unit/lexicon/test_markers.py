@@ -99,7 +99,7 @@ def test_wordings_of_one_marker_have_one_name(written, name):
     "There are certain restrictions.", "- Clearly define the scope.", "If a date cannot be determined, use 'Unknown'.", "They may serve any number of terms.",
     "They feared the might of the sea.", "It included a camera that could be moved.", "Laws were passed so that such practices could spread.",
     "If the data is not available, the function returns nothing.", "He spoke with confidence.", "I have full confidence in you.", "Use the data points to draw it.",
-    "The summary could be further developed.", "Years went by before these ideas could be tested.", "It is said by Popeye.",
+    "The word indicates that it is hers.", "They shone so that all may see.", "The summary could be further developed.", "Years went by before these ideas could be tested.", "It is said by Popeye.",
 ])  # fmt: skip
 def test_what_looks_like_a_marker_and_is_none(text):
     """Permission, requests, others' beliefs, how often, what is possible to do."""
@@ -139,6 +139,9 @@ def test_what_looks_like_a_marker_and_is_none(text):
     ("I can't access the report right now to verify the minute.", "cannot access"), ("Further information is needed to determine who won.", "information is needed to determine"),
     ("The name is of Spanish origin, suggesting roots in Spain.", "suggest"), ("A performance has been suggested as an origin.", "suggest"), ("I do not have the ability to predict who wins.", "not have the to predict"),
     ("My best available information is that it was Rome.", "my best available information"), ("I couldn't find Rome in my database.", "could not find"), ("I couldn't validate that.", "could not validate"),
+    ("A lower error indicates that the model is better.", "indicate"), ("There is a gap between the scores, indicating a wide spread.", "indicate"), ("If a firm only had little data, a tree could be used.", "could"),
+    ("Over the coming years we could see a rise in prices.", "could"), ("May cause drowsiness.", "may"), ("To determine who won, we need more information.", "more information"), ("There is little information about him.", "little information"),
+    ("We are not given enough information to answer.", "not enough information"), ("Additional information would need to be provided to accurately predict it.", "information would need to be to predict"),
     ("There seems to be no information available.", "no information"), ("It is traditionally said to be old.", "said to"), ("It is reported she was there.", "reported"),
 ])  # fmt: skip
 def test_markers_in_their_contexts(text, name):
