@@ -310,7 +310,7 @@ def _is_measured(words: Sequence[str], cue: Cue) -> bool:
 def _indicates(words: Sequence[str], cue: Cue) -> bool:
     """As in "a lower RMS error indicates that": whatever is no sign, text or code, and nobody."""
     clause = words[max((at + 1 for at in range(cue.first) if words[at] in {",", ";", ":"}), default=0) : cue.first]
-    said = {"to", '"', "“", "”"} | _POINTING | _SAYING | OTHERS | SUBJECT
+    said = {"that", "which", "it", "to", '"', "“", "”"} | _SAYING | OTHERS | SUBJECT
     return word_at(words, cue.last + 1) == "that" and bool(clause) and said.isdisjoint(clause)
 
 
