@@ -38,6 +38,8 @@ NAMEABLE = frozenset(
 GOVERNING = frozenset({"doubt", "unlikely", "think", "impossible"})
 """Classes that turn what follows them round, where their value is low."""
 
+TAKING = frozenset({"take", "takes", "taken", "taking", "took"})
+
 DEFAULT_QUANTITY = {"confidence": 2.0, "certainty": 3.0}
 """Value of a noun of degree that stands without a quantity ("with confidence"); the others count as "some"."""
 
@@ -225,6 +227,8 @@ def _idiom_cue(
     stop, value, phrase = idioms.starting[index]
     if not isinstance(value, int | float):
         return None
+    if phrase.endswith("of salt") and TAKING.isdisjoint(words[max(0, index - 6) : index]):
+        return None  # "add a pinch of salt", not "take that with a pinch of salt"
     modifiers = _modifiers(words, index, free, idioms, book)
     if modifiers.negated and value > 0.75:
         value = -1.0

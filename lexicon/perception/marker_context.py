@@ -11,7 +11,7 @@ from hedgerow.lexicon.perception.marker_modals import says_what_may_be
 from hedgerow.lexicon.text.words import word_set
 
 _COMPARING = word_set("more less equally as how")
-_EVIDENCE = word_set("evidence information biographies account accounts indications research study studies data records record reports report sources source references reference documentation statistics stats census findings results history literature experts analysis analyses survey surveys symptoms pattern patterns mismatch correlation trend trends observations tests experiments theory theories estimates calculations curve curves imaging scan scans this these it that which")  # fmt: skip
+_EVIDENCE = word_set("evidence clues information biographies account accounts indications research study studies data records record reports report sources source references reference documentation statistics stats census findings results history literature experts analysis analyses survey surveys symptoms pattern patterns mismatch correlation trend trends observations tests experiments theory theories estimates calculations curve curves imaging scan scans this these it that which")  # fmt: skip
 _MEASURED = word_set(
     "unemployment gdp inflation growth employment price prices defect weight height differences intelligence"
 )
@@ -170,6 +170,8 @@ def _think(words: Sequence[str], cue: Cue) -> bool:
     head, before, after = _head(words, cue), word_before(words, cue), word_at(words, cue.last + 1)
     if after in {"of", "in"} or (after == "about" and not word_at(words, cue.last + 2)[:1].isdigit()):
         return False
+    if before in SUBJECT and word_at(words, index_before(words, cue) - 1) in {"what", "than"}:
+        return False  # "it was later than I thought"
     if head == "assumed" and before not in SUBJECT:
         return False  # what a calculation takes as given
     if head == "imagine" and (after in {"a", "an"} or word_at(words, cue.first - 2) == "as"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from hedgerow.lexicon.perception.around import OTHERS, SUBJECT, WH, word_at
 from hedgerow.lexicon.perception.cues import Cue
@@ -51,7 +51,7 @@ def says_what_may_be(words: Sequence[str], cue: Cue) -> bool:
     if not cue.first:
         return head != "could" and after in _HEADLESS
     if after in _WANTING and before in {"you", "we", "one", "i"} and head != "could":
-        return False
+        return after == "like" and "to" not in words[cue.last + 1 : cue.last + 4]  # "you might also like the sequel"
     if head != "could" and _is_purpose(words, cue):
         return False
     if head == "may":
@@ -92,7 +92,9 @@ def _is_possibility(words: Sequence[str], cue: Cue, before: str, after: str) -> 
         before in WH | {"if", "so", "wish"}
         or _is_chosen(words, cue, before)
         or word_at(words, cue.first - 2) in {"where", "no"}
-        or (after == "see" and before == "i")
+        or (
+            before == "i" and (after == "see" or "use" in words[cue.last + 1 : cue.last + 3])
+        )  # "I could really use some help"
         or (before in {"you", "we", "one", "i"} and word_at(words, cue.first - 2) in WH)
         or (before == "i" and after in GIVING | {"suggest", "help", "create"})
         or _is_asked(_clause(words[max(0, cue.first - 4) : cue.first]))
@@ -102,7 +104,7 @@ def _is_possibility(words: Sequence[str], cue: Cue, before: str, after: str) -> 
         | {"you", "i", "we", "it", "they", "he", "she", "there", "no", "hardly", "barely", "never", "only", "please"}
         or (after == "not" and word_at(words, cue.last + 2) != "have")
         or words[cue.last + 1 : cue.last + 3] == ["be", "further"]  # finds fault: "it could be further developed"
-        or (_is_past(_said_to_be(words[: cue.first])) and not _is_about(words, cue))
+        or (_is_past(_said_to_be(_unquoted(words[: cue.first]))) and not _is_about(words, cue))
     )
 
 
@@ -129,6 +131,14 @@ def _is_chosen(words: Sequence[str], cue: Cue, before: str) -> bool:
 def _clause(words: Sequence[str]) -> Sequence[str]:
     """What stands behind the last comma."""
     return words[max((at + 1 for at, word in enumerate(words) if word == ","), default=0) :]
+
+
+def _unquoted(words: Sequence[str]) -> Sequence[str]:
+    """The words without what stands between straight quotation marks: it has a tense of its own."""
+    if words.count('"') < 2:
+        return words
+    marks = list(accumulate(word == '"' for word in words))
+    return [word for word, before in zip(words, marks, strict=True) if before % 2 == 0]
 
 
 def _said_to_be(words: Sequence[str]) -> Sequence[str]:

@@ -28,6 +28,8 @@ ASSURED = word_set(
 """Of what somebody has not who does not know it: "I do not have a confirmed date"."""
 _RIGHT = word_set("correct right accurate")
 """Of what somebody has it from: "if my information is correct"."""
+_HARD = word_set("hard harder difficult impossible")
+"""What something is to do for somebody who lacks knowledge."""
 _SCARCE = word_set("insufficient limited little unavailable lack")
 """What is said of information that the writer has not got, or too little of."""
 NOT_KNOWING = (
@@ -68,12 +70,13 @@ _HEADS = (
     | _HARD_TO
     | _MISSING
     | _SCARCE
+    | _HARD
     | word_set("more further additional available my found have possess")
 )
 """By these, and by what stands after "be", `not_knowing` knows that there is something to look at."""
 LACKED = _HEADS | FOUND_OUT | KNOWING | ASSURED | AT_HAND
 """Words of which one stands in whatever says that the writer does not know, beside one of `LACKING`."""
-LACKING = _SCARCE | _NEEDED | word_set("not t dont cannot no if unable hard difficult impossible")
+LACKING = _SCARCE | _NEEDED | word_set("not t dont cannot no if unable") | _HARD
 """Words of which one stands there too; "t" is what "can't" ends with."""
 
 
@@ -88,6 +91,8 @@ def not_knowing(words: Sequence[str]) -> Iterator[tuple[int, int]]:
             start = _inability(words, index)
             if start is not None and _is_answer(words, index):
                 yield start, index
+        elif word in _HARD and word_at(words, index + 1) == "to" and _for_want(words, index):
+            yield index, index + 1
         elif word in _MISSING and (start := _missing(words, index)) is not None:
             yield start, index
         elif word in {"more", "further", "additional"} and (end := _needed(words, index)) is not None:
@@ -118,6 +123,13 @@ def not_knowing(words: Sequence[str]) -> Iterator[tuple[int, int]]:
             end = _lacked(words, index) if own else None
             if end is not None and words[end - 1] != "to" and _THINGS.isdisjoint(words[end - 1 : end + 5]):
                 yield index - 1, end
+
+
+def _for_want(words: Sequence[str], index: int) -> bool:
+    """As in "without knowing the magazine it is hard to": what is hard for want of knowledge; not "this makes it hard"."""
+    at = words.index("without") if "without" in words else len(words)
+    lacked = not (KNOWING | {"knowing"}).isdisjoint(words[at + 1 : at + 4])
+    return lacked and word_at(words, index - 2) not in {"make", "makes", "making", "made"}
 
 
 def _scarce(words: Sequence[str], index: int) -> tuple[int, int] | None:

@@ -99,7 +99,7 @@ def test_wordings_of_one_marker_have_one_name(written, name):
     "There are certain restrictions.", "- Clearly define the scope.", "If a date cannot be determined, use 'Unknown'.", "They may serve any number of terms.",
     "They feared the might of the sea.", "It included a camera that could be moved.", "Laws were passed so that such practices could spread.",
     "If the data is not available, the function returns nothing.", "He spoke with confidence.", "I have full confidence in you.", "Use the data points to draw it.",
-    "The word indicates that it is hers.", "They shone so that all may see.", "The summary could be further developed.", "Years went by before these ideas could be tested.", "It is said by Popeye.",
+    "The word indicates that it is hers.", "A grain of salt is small.", "I could really use some help.", "You might like to begin.", "It was later than I thought.", "Vague titles make it difficult to find a book without more context.", "They shone so that all may see.", "The summary could be further developed.", "Years went by before these ideas could be tested.", "It is said by Popeye.",
 ])  # fmt: skip
 def test_what_looks_like_a_marker_and_is_none(text):
     """Permission, requests, others' beliefs, how often, what is possible to do."""
@@ -142,7 +142,8 @@ def test_what_looks_like_a_marker_and_is_none(text):
     ("A lower error indicates that the model is better.", "indicate"), ("There is a gap between the scores, indicating a wide spread.", "indicate"), ("If a firm only had little data, a tree could be used.", "could"),
     ("Over the coming years we could see a rise in prices.", "could"), ("May cause drowsiness.", "may"), ("To determine who won, we need more information.", "more information"), ("There is little information about him.", "little information"),
     ("We are not given enough information to answer.", "not enough information"), ("Additional information would need to be provided to accurately predict it.", "information would need to be to predict"),
-    ("There seems to be no information available.", "no information"), ("It is traditionally said to be old.", "said to"), ("It is reported she was there.", "reported"),
+    ("You might also like the sequel.", "might"), ("Instead of \"it was blue\", you could say more.", "could"), ("Without knowing its contents, it is difficult to sort it.", "difficult to"),
+    ("Some clues suggest that he knew.", "suggest"), ("Take it with a grain of salt.", "grain of salt"), ("There seems to be no information available.", "no information"), ("It is traditionally said to be old.", "said to"), ("It is reported she was there.", "reported"),
 ])  # fmt: skip
 def test_markers_in_their_contexts(text, name):
     """What may be, what follows from evidence, and what the writer does not know."""

@@ -52,9 +52,11 @@ def test_the_claim_itself_is_not_heard(one: str, other: str) -> None:
 
 
 def test_a_plain_sentence_is_the_plain_assertion() -> None:
-    """A month, an ability and a name are not hedges."""
+    """A month, an ability, a name and what a recipe asks for are not hedges."""
     plain = load()[NO_HEDGE].beta
-    for text in ("It was Harold Pinter.", "It was signed in May 1814.", "He could swim before he was five.", "1974"):
+    for text in (
+        "It was Harold Pinter.", "It was signed in May 1814.", "He could swim before he was five.", "1974", "It needs a pinch of salt.",
+    ):  # fmt: skip
         assert perceive(text).beta.mean == pytest.approx(plain.mean)
 
 
