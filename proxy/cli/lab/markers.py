@@ -270,7 +270,7 @@ def _print(figures: Json, source: _Source) -> None:
 
 def _print_figures(console: Console, figures: Json) -> None:
     console.print(
-        f"{figures['data']}: {figures['sentences']:,} sentences with one marker or none; {figures['several']:,} with several and "
+        f"{figures['data']}: {counted(figures['sentences'], 'sentence')} with one marker or none; {figures['several']:,} with several and "
         f"{figures['unasserting']:,} that assert nothing are left out"
         + (f"; {figures['unread']:,} not in English and not read" if figures["unread"] else ""),
         soft_wrap=True,

@@ -172,7 +172,7 @@ def notes(columns: Columns, bins: int) -> list[str]:
     n, said = len(columns.decisiveness), list[str]()
     if not n:
         return [
-            f"No answer asserts anything ({columns.punts} punts): decisiveness, confidence and faithfulness are not defined."
+            f"No answer asserts anything (punts: {columns.punts:,}): decisiveness, confidence and faithfulness are not defined."
         ]
     if n < FEW:
         said.append(f"There are fewer than {FEW} answers: ten bins of confidence hold fewer than ten each.")

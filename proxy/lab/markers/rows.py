@@ -65,6 +65,8 @@ class MeasuredSentence(BaseModel):
     def _one_is_there(self) -> Self:
         if self.text is None and self.marker is None:
             raise ValueError("a sentence has a 'text' or a 'marker'")
+        if self.marker is None and not (self.text or "").strip():
+            raise ValueError("'text' is empty; a sentence without a marker is a text without one, or 'marker' is \"\"")
         if self.name is not None:
             people_read(self.name)  # a marker in which there is nothing to read is refused with its line
         return self

@@ -150,7 +150,7 @@ def test_answers_of_which_none_asserts_anything(tmp_path: Path) -> None:
     printed = figures(data)
     assert (printed["n"], printed["punts"], printed["cmfg"], printed["curve"]) == (0, 3, None, [])
     assert printed["notes"] == [
-        "No answer asserts anything (3 punts): decisiveness, confidence and faithfulness are not defined."
+        "No answer asserts anything (punts: 3): decisiveness, confidence and faithfulness are not defined."
     ]
     done = run("faithfulness", "--data", data, "--report", tmp_path / "r.html")
     assert "undefined  no answer asserts anything" in done.stdout

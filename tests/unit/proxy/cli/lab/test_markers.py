@@ -189,6 +189,7 @@ def test_a_single_split_is_halved_on_demand_and_always_alike(tmp_path):
         (["[1]"], "line 1: not a JSON object"),
         ([{"text": "It was Rome."}], "line 1: 'confidence' is missing"),
         ([{"confidence": 0.5}], "a sentence has a 'text' or a 'marker'"),
+        ([{"text": " ", "confidence": 0.5}], "'text' is empty"),
         ([sentence("It was Rome.", "0.5")], "line 1: 'confidence': expected a number"),
         ([sentence("It was Rome.", 1.5)], "line 1: 'confidence': must be at most 1"),
         ([sentence("It was Rome.", float("nan"))], "line 1: 'confidence'"),
