@@ -15,6 +15,9 @@ from benchmarks import ROOT
 FOLDER = ROOT / "tests" / "data" / "lexicon"
 SHOWN = FOLDER / "varied_markers.jsonl"
 PLACED = FOLDER / "varied_markers_by_place.jsonl"
+PLAIN = FOLDER / "plain_markers_by_place.jsonl"
+ALPACA = "chat/alpaca_eval_outputs.json"
+"""`example/outputs.json` of alpaca-eval 0.6.6's source distribution, beside the other data; its licence (CC BY-NC 4.0) lets nobody ship it here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +66,25 @@ def varied(data: Path) -> Iterator[Marked]:
     """
     for row in _rows(SHOWN):
         yield Marked(row["draw"], row["text"], _spans(row))
-    answers = _answers(data)
-    for row in _rows(PLACED):
+    yield from _placed(PLACED, _answers(data))
+
+
+def plain(data: Path) -> Iterator[Marked]:
+    """The sentences of the plain random draw; none where their answers are not beside the checkout.
+
+    Raises
+    ------
+    ValueError
+        If a sentence is not where its place says, as in another copy of a source.
+    """
+    path = data / ALPACA
+    if path.exists():
+        outputs = json.loads(path.read_text(encoding="utf-8"))
+        yield from _placed(PLAIN, {("alpaca_eval", str(n)): of["output"] for n, of in enumerate(outputs)})
+
+
+def _placed(path: Path, answers: Mapping[tuple[str, str], str]) -> Iterator[Marked]:
+    for row in _rows(path):
         text = answers[row["source"], row["id"]][row["start"] : row["end"]]
         if hashlib.sha256(text.encode()).hexdigest() != row["sha256"]:
             raise ValueError(f"{row['source']} {row['id']}: the sentence marked is not at {row['start']}")

@@ -46,8 +46,8 @@ def says_what_may_be(words: Sequence[str], cue: Cue) -> bool:
         or (words[-1] == "?" and (words[0] in WH | {"which"} or words[:2] == ["do", "you"]))
     ):
         return False
-    if after == "look" and "what" in words[max(0, cue.first - 4) : cue.first]:
-        return False
+    if after == "look" and "what" in _clause(words[: cue.first]) and "like" in words[cue.last + 1 : cue.last + 3]:
+        return False  # "what the future of it may look like"
     if not cue.first:
         return head != "could" and after in _HEADLESS
     if after in _WANTING and before in {"you", "we", "one", "i"} and head != "could":

@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks import ROOT
 from benchmarks.evidence import goals, plots
 from benchmarks.evidence.holding_out import Estimate
-from benchmarks.evidence.marked import Tally, tally, varied
+from benchmarks.evidence.marked import Marked, Tally, plain, tally, varied
 from hedgerow.calibration.metrics import wilson_interval
 from hedgerow.lexicon.perception.markers import find_markers
 from hedgerow.proxy.lab.markers.analysis import METRIC_NAMES, Gathered, document
@@ -45,6 +45,16 @@ FIRST_MET = {
     "seventeenth": Tally(65, 66, 65, 71, 234),
 }
 """Each draw of varied words by the rules as they were when it was marked, 2026-11-23 and 24; to repeat it take the commit that adds the draw."""
+PLAIN_MET = {"plain": Tally(106, 114, 105, 112, 1500), "plain, the rest": Tally(81, 83, 81, 81, 1029)}
+"""The plain random draw by the rules as they were before it was drawn, 2026-11-25 (commit 059bef32)."""
+MENDED_ELSEWHERE = Tally(107, 115, 106, 112, 1500)
+"""The first 1,500 of it by the rules as mended by other answers alone, the same day, before its faults were seen."""
+ONE_READER, OTHER_READER, READERS_BOTH = (
+    Tally(110, 114, 110, 112, 1500),
+    Tally(112, 113, 110, 112, 1500),
+    Tally(109, 114, 111, 113, 1500),
+)
+"""The two readers of the first 1,500 against the marks, and the one against the other."""
 LATEST = ("ninth", "tenth", "eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth")
 """The draws by other words, many of which seldom are markers: what was met in none of the earlier ones."""
 LEAST = 10
@@ -69,7 +79,9 @@ def section(data: Path) -> str:
             "Sentences of answers that one reader marked by a written guide (`tests/data/lexicon/markers.md`: what is a marker, what is none, how the sentences were drawn), each draw before the spotter met it. *As first met*: by the rules of that "
             "moment, which no sentence of the draw had mended; afterwards they were mended by its faults, and the last column has what they find in it now. *Varied words*: one to three sentences of each opening, some 45 kinds of words (*likely*, *it is said*, *I believe*, *not certain*, *as far as I recall*, *reportedly*, *seem*, "
             '*suggest* ...), so that *may*, *might* and *could* are one marker in eight. Nothing was mended by the 313, but 114 of their 117 markers are those three words. The last nine were drawn by other kinds of words (33, 119, 34, 94, 40 and 97), many of which seldom are markers, so that one sentence in three bears one; before the tenth and the eleventh the rules were mended by the draws before and by a thousand sentences of one half of the pool that the spotter had passed over; the two were taken from the other half; the twelfth and the thirteenth are of all of it, met at one time; most of the fourteenth to the sixteenth are of a source that no draw had used (EVOUNA), the sixteenth of a half of it by which nothing was mended; the seventeenth is of a third of all prompts, and the other two thirds, 65,279 sentences, were searched for what the spotter finds and passes over before it was met. What is missed most are data that *indicate* ("a lower RMS error indicates") and rare ways of not knowing ("I do not have the ability to predict"); what is found wrongly, *could* of an ability and words in titles. '
-            "A marker counts as found where the spans overlap; intervals are Wilson's, 95 %. The reader wrote the rules too.",
+            "*Plain random draw*: all sentences of 4 to 45 words without code of 805 answers that no draw had used and no rule had met (the example outputs of AlpacaEval), drawn without regard to their words, so that one in fourteen bears a marker. Three readers marked the first 1,500 by the guide, each by themselves; where they differed, the guide decided. "
+            "Two of them never saw the rules: their rows say how far careful readers agree, and what a spotter can be asked for. The rest was marked by the reader who wrote the rules. *By the rules as mended by other answers*: with what 32,943 sentences of the other sources had shown that day. "
+            "A marker counts as found where the spans overlap; intervals are Wilson's, 95 %. The reader of the other draws wrote the rules too.",
             "### Metrics of recorded models",
             metrics_table(models),
             "T = 10, with `<no_hedge>` but where it says otherwise; half of the responses of each dataset are its test split. gpt-5-mini: its hedged answers to SimpleQA, topics as datasets; its "
@@ -97,10 +109,10 @@ def measured() -> dict[str, Tally]:
     return found
 
 
-def measured_varied(data: Path) -> dict[str, Tally]:
-    """What is found today in each draw of the sentences with varied words."""
+def measured_draws(sentences: Iterable[Marked]) -> dict[str, Tally]:
+    """What is found today in each draw."""
     found: dict[str, Tally] = {}
-    for of in varied(data):
+    for of in sentences:
         one = _spotted(of.text, of.markers)
         found[of.draw] = found[of.draw] + one if of.draw in found else one
     return found
@@ -116,12 +128,26 @@ def spotting_table(data: Path) -> str:
         "| | sentences | markers | precision as first met | recall as first met | both today |",
         "|---|---|---|---|---|---|",
     ]
-    old, new = measured(), measured_varied(data)
+    old, new = measured(), measured_draws(varied(data))
     for title, draws in (("all sixteen draws", tuple(FIRST_MET)), ("the last nine draws", LATEST)):
         lines.append(
             _line(f"varied words, {title} together", _first_met(draws), reduce(add, map(new.__getitem__, draws)))
         )
     lines += [_line(f"varied words, {draw} draw", met, new[draw]) for draw, met in FIRST_MET.items()]
+    today = measured_draws(plain(data))
+    lines.append(
+        _line(
+            "plain random draw, 2,529 sentences together",
+            reduce(add, PLAIN_MET.values()),
+            reduce(add, today.values()) if today else None,
+        )
+    )
+    lines.append(_line("plain random draw, first part", PLAIN_MET["plain"], today.get("plain")))
+    lines.append(_line("the same, by the rules as mended by other answers", MENDED_ELSEWHERE, None))
+    lines.append(_line("plain random draw, the rest", PLAIN_MET["plain, the rest"], today.get("plain, the rest")))
+    lines.append(_line("first part, one reader against the marks", ONE_READER, None))
+    lines.append(_line("first part, the other reader against the marks", OTHER_READER, None))
+    lines.append(_line("first part, the one reader against the other", READERS_BOTH, None))
     lines.append(_line("varied words, by which the rules were mended first", None, new["first"]))
     lines.append(_line("may, might, could", old["held"], old["held"]))
     lines.append(_line("older draws, by which the rules were mended", None, old["tuned"]))
@@ -132,10 +158,11 @@ def _first_met(draws: Iterable[str]) -> Tally:
     return reduce(add, (FIRST_MET[draw] for draw in draws))
 
 
-def _line(title: str, met: Tally | None, now: Tally) -> str:
+def _line(title: str, met: Tally | None, now: Tally | None) -> str:
     first = (f"{_share(met.right, met.found)}", f"{_share(met.met, met.there)}") if met else ("–", "–")
-    today = f"{now.right / now.found:.3f}, {now.met / now.there:.3f}"
-    return f"| {title} | {now.sentences:,} | {now.there:,} | {first[0]} | {first[1]} | {today} |"
+    today = f"{now.right / now.found:.3f}, {now.met / now.there:.3f}" if now else "–"
+    drawn = now or met or Tally(0, 0, 0, 0, 0)
+    return f"| {title} | {drawn.sentences:,} | {drawn.there:,} | {first[0]} | {first[1]} | {today} |"
 
 
 def per_second() -> float:
@@ -155,6 +182,7 @@ def _seconds(texts: list[str]) -> float:
 def goals_of() -> list[goals.Goal]:
     """The goals of the part."""
     all_met, latest, modals = _first_met(FIRST_MET), _first_met(LATEST), measured()["held"]
+    drawn = reduce(add, PLAIN_MET.values())
     speed = per_second()
     longer = "what data indicate, ways of saying that one does not know, what somebody was able to do: each new draw has some that no rule holds"
     return [
@@ -162,6 +190,8 @@ def goals_of() -> list[goals.Goal]:
         goals.Goal("recall of spotting, varied words as first met >= .98", _share(all_met.met, all_met.there), 0.98, True, longer),
         goals.Goal("precision of spotting, the last nine draws as first met >= .97", _share(latest.right, latest.found), 0.97, True, longer),
         goals.Goal("recall of spotting, the last nine draws as first met >= .98", _share(latest.met, latest.there), 0.98, True, longer),
+        goals.Goal("precision of spotting, a plain random draw as first met >= .97", _share(drawn.right, drawn.found), 0.97, True, "careful readers find .965 and .991 of what they mark to be marks, one against the other .956"),
+        goals.Goal("recall of spotting, a plain random draw as first met >= .98", _share(drawn.met, drawn.there), 0.98, True, "careful readers meet .982 of the marks"),
         goals.Goal("precision of spotting may, might, could, held out >= .97", _share(modals.right, modals.found), 0.97, True, ""),
         goals.Goal("recall of spotting may, might, could, held out >= .98", _share(modals.met, modals.there), 0.98, True, ""),
         goals.Goal("sentences spotted a second on one core >= 10,000", Estimate(speed, speed, speed, TIMED), 10_000, True, "a gate before the grammar", ",.0f"),
