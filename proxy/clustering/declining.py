@@ -49,8 +49,10 @@ def declines(answer: str) -> bool:
     False
     """
     text = answer.strip()[:LOOKED_AT]
-    first, *others = _CLAUSE.split(_SORRY.sub("", text, count=1))
-    return not text or (_NO_ANSWER.match(first) is not None and all(map(_adds_nothing, others)))
+    first, *others = _CLAUSE.split(_SORRY.sub("", text, count=1), maxsplit=1)
+    if text and _NO_ANSWER.match(first) is None:
+        return False
+    return all(_adds_nothing(clause) for rest in others for clause in _CLAUSE.split(rest))
 
 
 def _adds_nothing(clause: str) -> bool:
