@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, ValidationError
 
 from hedgerow.proxy.api.access import JudgesOf, ServicesOf, StoreOf
 from hedgerow.proxy.api.audit import unknown
@@ -20,7 +20,13 @@ from hedgerow.proxy.types import Json
 router = APIRouter(prefix="/v1/feedback")
 
 
-Grade = StrictBool | StrictInt | StrictFloat
+def _grade(value: object) -> object:
+    if isinstance(value, bool | int | float):
+        return value
+    raise ValueError("expected true, false or a number from 0 to 1")
+
+
+Grade = Annotated[StrictBool | StrictInt | StrictFloat, BeforeValidator(_grade)]
 WITHOUT_NUL = r"^[^\x00]*$"
 """PostgreSQL cannot store text with a NUL character."""
 Position = Annotated[str, Field(pattern=r"^(0|[1-9][0-9]{0,3})$")]
@@ -146,7 +152,9 @@ def _parse(item: Any) -> list[Verdict]:
     try:
         return Feedback.model_validate(item).verdicts()
     except ValidationError as error:
-        fault = error.errors()[0]
+        fault = max(
+            error.errors(), key=lambda fault: len(fault["loc"])
+        )  # of a list or object, the one about what is in it
         param = str(fault["loc"][0]) if fault["loc"] else None
         raise BadRequest(f"{param or 'the body'}: {in_words(fault)}", param=param, code="invalid_type") from error
 

@@ -31,12 +31,20 @@ _WORDS = (
     ("must be greater than {gt}", ["greater_than"]),
     ("must be less than {lt}", ["less_than"]),
     ("allowed are {expected}", ["literal_error"]),
+    ("there is no such key", ["extra_forbidden"]),
+    ("must be at most {max_length} characters long", ["string_too_long"]),
+    ("must be {min_length} or more characters long", ["string_too_short"]),
     ("needs at least {min_length}, has {actual_length}", ["too_short"]),
 )
 _MESSAGES = {kind: message for message, kinds in _WORDS for kind in kinds}
 """Our messages in place of the validator's, by its error type."""
 _PATTERNS = {
     r"^[a-z0-9][a-z0-9_-]*$": "expected lower-case letters, digits, - and _, such as support-2",
+    r"^[A-Za-z0-9][A-Za-z0-9_.@+-]{0,63}$": "expected up to 64 letters, digits and any of _ . @ + -, a letter or digit first",
+    r"^[a-z0-9_-]{1,32}$": "expected up to 32 lower-case letters, digits, - and _",
+    r"^[^\x00]*$": "must hold no NUL character",
+    r"^[^\x00-\x1f\x7f]*$": "must hold no line end, tab or other control character",
+    r"^(0|[1-9][0-9]{0,3})$": "expected the place of a claim, 0 for the first",
     r"^[a-z]{2}$": "expected the two letters of a language, such as en",
     r"^https?://": "expected an address that begins with https:// or http://",
     r"^https?://[^/]+$": "expected an address without a path, such as https://hedgerow.example.com",
