@@ -108,6 +108,22 @@ class Provider:
         return self._client
 
 
+async def provider_state(settings: Oidc) -> tuple[str, bool]:
+    """The provider's answer when it is asked for its endpoints, and whether that is good."""
+    try:
+        found = await Provider()._of(settings).load_server_metadata()
+    except Exception as error:  # noqa: BLE001 # of three libraries and a network
+        status = _asked(error).get("status")
+        why = f"status {status}" if status is not None else type(error).__name__
+        return f"access.oidc.issuer is {settings.issuer}: its OpenID configuration cannot be read ({why})", False
+    if "authorization_endpoint" not in found:
+        return (
+            f"access.oidc.issuer is {settings.issuer}: its OpenID configuration names no authorization_endpoint",
+            False,
+        )
+    return "answers", True
+
+
 def target_of(wanted: str | None) -> str:
     """Where to go after signing in: one of the proxy's own pages. Browsers ignore tabs and line ends in an address, and read a backslash as a slash."""
     return wanted if wanted is not None and _OURS.fullmatch(wanted) else "/dashboard"

@@ -11,8 +11,11 @@ from typing import Any
 
 import httpx
 import pytest
+import yaml
+from typer.testing import CliRunner
 
 from hedgerow.proxy.audit import keys, operators
+from hedgerow.proxy.cli import app
 from tests.contract.test_keys import ASK, at, status_soon
 from tests.support.keys import new_key, on_store
 from tests.support.servers import serving
@@ -195,6 +198,20 @@ def test_a_provider_that_changes_its_keys_or_is_away_for_a_while(
     third = browser(address)
     come_back(third)
     assert third.get("/dashboard").status_code == 200
+
+
+def test_check_online_asks_the_provider(provider: IdentityProvider, tmp_path: Path) -> None:
+    """A wrong issuer is found before the first person tries to sign in."""
+    oidc = {"issuer": provider.url, "client_id": CLIENT, "client_secret": SECRET, "public_url": "http://pages.test"}
+    settings = at(f"sqlite:///{tmp_path}/audit.db", tmp_path, access={"oidc": oidc})
+    settings |= {"upstreams": {"u": {"provider": "openai", "base_url": "http://127.0.0.1:9/v1"}}}
+    settings |= {"routes": [{"name": "r", "upstream": "u"}]}
+    config = tmp_path / "config.yaml"
+    config.write_text(yaml.safe_dump(settings))
+    command = ["config", "check", "--online", "--config", str(config)]
+    assert "identity provider: answers" in CliRunner().invoke(app, command).stdout
+    provider.away = True
+    assert "its OpenID configuration cannot be read (status 502)" in CliRunner().invoke(app, command).stderr
 
 
 def test_a_provider_that_is_away_from_the_start(address: str, browser: Any, provider: IdentityProvider) -> None:

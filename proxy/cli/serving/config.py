@@ -14,10 +14,13 @@ from hedgerow.proxy.audit.engine import is_reachable, open_existing, sqlite_file
 from hedgerow.proxy.cli.shared.messages import counted, stop
 from hedgerow.proxy.cli.shared.options import CONFIG, ConfigPath
 from hedgerow.proxy.config import Settings, load_known
+from hedgerow.proxy.config.lazy import load_object
 from hedgerow.proxy.errors import ConfigError, ProxyError, StoreError, UpstreamRejected
 from hedgerow.proxy.services.services import check_services, judge_state
 from hedgerow.proxy.services.serving import store_failure
 from hedgerow.proxy.services.upstreams import named_upstreams, open_upstream
+
+PROVIDER_STATE = "hedgerow.proxy.dashboard.oidc:provider_state"
 
 app = typer.Typer(no_args_is_help=True, help="Check the configuration; hash client keys.")
 
@@ -25,7 +28,9 @@ app = typer.Typer(no_args_is_help=True, help="Check the configuration; hash clie
 @app.command()
 def check(
     config: ConfigPath = CONFIG,
-    online: Annotated[bool, typer.Option(help="Also ask the audit store and every upstream, a line each.")] = False,
+    online: Annotated[
+        bool, typer.Option(help="Also ask the audit store, the identity provider and every upstream, a line each.")
+    ] = False,
 ) -> None:
     """Check a configuration file, and that everything it names exists. Nothing is opened or called without --online.
 
@@ -73,8 +78,10 @@ async def _ask_all(settings: Settings) -> list[str]:
 
 
 async def _answers(settings: Settings) -> AsyncIterator[tuple[str, str, bool]]:
-    """Name, answer, and whether that is good, for the store and each upstream that a route may call."""
+    """Name, answer, and whether that is good, for the store, the identity provider and each upstream that a route may call."""
     yield "audit store", *store_state(settings)
+    if settings.access.oidc is not None:
+        yield "identity provider", *await load_object(PROVIDER_STATE)(settings.access.oidc)
     for name in named_upstreams(settings):
         try:
             upstream = await open_upstream(name, settings.upstreams)
