@@ -15,11 +15,10 @@ import sqlalchemy as sa
 from numpy.typing import NDArray
 
 from hedgerow.proxy.audit.engine import transaction
-from hedgerow.proxy.audit.tables import answers, verdicts
+from hedgerow.proxy.audit.outlasting import counted_until, not_given, read_kept_answers
+from hedgerow.proxy.audit.tables import answers, promised_verdicts, verdicts
 from hedgerow.proxy.audit.verdicts import PICKED
 
-NOT_GIVEN = ("abstained", "escalated")
-"""Statuses of answers that were not given to the client."""
 _TAIL = 16
 """Number of random hexadecimal digits at the end of an audit id."""
 
@@ -33,7 +32,7 @@ class PromisedAnswers:
         drawn: probability with which each was drawn for judging.
         told_at: time of each verdict, seconds since 1970.
         covered: the promises that cover each.
-        groups: group of each, by name of the column.
+        groups: group of each, by name of the column; without the user if retention deleted the answer.
         volunteered: number of verdicts on answers that were not drawn; they do not count.
     """
 
@@ -71,17 +70,9 @@ def read_promised(
     Raises:
         StoreError: the store cannot be read.
     """
-    a, v = answers.c, verdicts.c
-    statement = (
-        sa.select(v.correct, v.kind, v.propensity, v.created_at, a.id, a.promised)
-        .add_columns(
-            a.model, a.signal, a.path, a.key, a.team, a.user_hash, a.story[("place", "regime")].label("regime")
-        )
-        .join_from(verdicts, answers)
-        .where(a.route == route, a.certificate == certificate, v.fd.is_not(None), v.kind.in_(kinds))
-        .where(v.created_at >= since)
-        .order_by(v.id)
-    )
+    asked = {"route": route, "certificate": certificate, "kinds": kinds, "since": since}
+    both = sa.union_all(_stored(**asked), _outlasting(**asked)).subquery()
+    statement = sa.select(both).order_by(both.c.created_at, both.c.verdict_id)
     with transaction(engine) as connection:
         rows = [dict(row) for row in connection.execute(statement).mappings()]
     counted = [(row, drawn) for row in _latest(rows) if (drawn := _drawn(row, share, least)) is not None]
@@ -92,6 +83,30 @@ def read_promised(
         covered=tuple(frozenset((row["promised"] or {}).get("covered", ())) for row, _ in counted),
         groups=tuple(_groups(row) for row, _ in counted),
         volunteered=len({row["id"] for row in rows}) - len(counted),
+    )
+
+
+def _stored(*, route: str, certificate: str, kinds: Sequence[str], since: float) -> sa.Select[Any]:
+    """Verdicts on answers that are in the audit."""
+    a, v = answers.c, verdicts.c
+    return (
+        sa.select(v.id.label("verdict_id"), v.correct, v.kind, v.propensity, v.created_at, a.id, a.promised)
+        .add_columns(a.model, a.signal, a.path, a.key, a.team, a.user_hash)
+        .add_columns(a.story[("place", "regime")].as_integer().label("regime"), sa.false().label("outlasts"))
+        .join_from(verdicts, answers)
+        .where(a.route == route, a.certificate == certificate, v.fd.is_not(None), v.kind.in_(kinds))
+        .where(v.created_at >= since)
+    )
+
+
+def _outlasting(*, route: str, certificate: str, kinds: Sequence[str], since: float) -> sa.Select[Any]:
+    """Verdicts on answers that retention deleted, in the same columns."""
+    c = promised_verdicts.c
+    return (
+        sa.select(c.verdict_id, c.correct, c.kind, c.propensity, c.created_at, c.answer_id.label("id"), c.promised)
+        .add_columns(c.model, c.signal, c.path, c.key, c.team, sa.null().label("user_hash"), c.regime)
+        .add_columns(sa.true().label("outlasts"))
+        .where(c.route == route, c.certificate == certificate, c.kind.in_(kinds), c.created_at >= since)
     )
 
 
@@ -133,7 +148,9 @@ def _drawn(row: dict[str, Any], share: float, least: float) -> float | None:
 
 def _groups(row: dict[str, Any]) -> dict[str, str]:
     named = {name: row[name] for name in ("model", "signal", "path", "key", "team", "regime")}
-    named |= {"user": row["user_hash"], "language": (row["promised"] or {}).get("language")}
+    named |= {"language": (row["promised"] or {}).get("language")}
+    if not row["outlasts"]:
+        named["user"] = row["user_hash"]
     return {name: "unknown" if value is None else str(value) for name, value in named.items()}
 
 
@@ -144,10 +161,12 @@ def read_not_given(engine: sa.Engine, *, route: str, certificate: str, since: fl
         StoreError: the store cannot be read.
     """
     a = answers.c
-    wanted = (a.route == route, a.certificate == certificate, a.created_at >= since)
-    with transaction(engine) as connection:
-        statuses = connection.execute(sa.select(a.status).where(*wanted).order_by(a.created_at)).scalars()
-        return np.array([status in NOT_GIVEN for status in statuses], dtype=np.float64)
+    with transaction(engine, "snapshot") as connection:
+        kept, _ = read_kept_answers(connection, route=route, certificate=certificate, since=since)
+        start = max(since, counted_until(connection, route))
+        wanted = (a.route == route, a.certificate == certificate, a.created_at >= start)
+        statuses = connection.execute(sa.select(a.status).where(*wanted).order_by(a.created_at, a.id)).scalars()
+        return np.array([*kept, *not_given(statuses)], dtype=np.float64)
 
 
 def count_promised(engine: sa.Engine, *, route: str, certificate: str) -> dict[str, int]:
@@ -157,7 +176,9 @@ def count_promised(engine: sa.Engine, *, route: str, certificate: str) -> dict[s
         StoreError: the store cannot be read.
     """
     a = answers.c
-    wanted = (a.route == route, a.certificate == certificate)
-    with transaction(engine) as connection:
-        rows = connection.execute(sa.select(a.status, sa.func.count()).where(*wanted).group_by(a.status))
-        return {status: int(count) for status, count in rows}
+    with transaction(engine, "snapshot") as connection:
+        _, counts = read_kept_answers(connection, route=route, certificate=certificate, since=0.0)
+        wanted = (a.route == route, a.certificate == certificate, a.created_at >= counted_until(connection, route))
+        for status, count in connection.execute(sa.select(a.status, sa.func.count()).where(*wanted).group_by(a.status)):
+            counts[status] += count
+        return dict(counts)

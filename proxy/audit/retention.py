@@ -1,8 +1,8 @@
 """Retention and erasure: expired texts and rows, and the texts of one answer or one user.
 
 Blocking functions of an engine: the server calls them in worker threads, the command line directly. If texts are erased, their rows stay, so
-that figures and chains remain complete. Rows are deleted from the beginning of their chain, whose recorded start moves. Every deletion is recorded
-in `changes`.
+that figures and chains remain complete. Rows are deleted from the beginning of their chain, whose recorded start moves, and
+what promises rest on is kept (`outlasting`). Every deletion is recorded in `changes`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from hedgerow.proxy.audit import chain
 from hedgerow.proxy.audit.chain import Head
 from hedgerow.proxy.audit.engine import transaction
 from hedgerow.proxy.audit.hours import drop_sums
+from hedgerow.proxy.audit.outlasting import keep_answers, keep_verdicts
 from hedgerow.proxy.audit.rows import user_hash
 from hedgerow.proxy.audit.tables import answers, chains, changes, claim_verdicts, texts, verdicts
 from hedgerow.proxy.config import Settings
@@ -133,6 +134,8 @@ def _erase(connection: sa.Connection, ids: Sequence[str], now: float) -> None:
 
 def _purge_rows(engine: sa.Engine, route: str | None, before: float, key: bytes) -> Iterator[int]:
     """Delete the rows of a route in each chain up to the first row that is recent enough."""
+    if route is not None:
+        keep_answers(engine, route, before)
     with transaction(engine) as connection:
         writers = connection.execute(sa.select(chains.c.writer).where(chains.c.route == (route or ""))).scalars().all()
     for writer in writers:
@@ -174,6 +177,7 @@ def _cut(engine: sa.Engine, writer: str, route: str | None, before: float, key: 
 def _delete(connection: sa.Connection, ids: Sequence[str]) -> None:
     moments = sa.select(answers.c.created_at).where(answers.c.id.in_(ids))
     drop_sums(connection, connection.execute(moments).scalars())
+    keep_verdicts(connection, ids)
     for table in (texts, verdicts, claim_verdicts):
         connection.execute(sa.delete(table).where(table.c.answer_id.in_(ids)))
     connection.execute(sa.delete(answers).where(answers.c.id.in_(ids)))

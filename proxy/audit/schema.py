@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from hedgerow.proxy.audit.tables import metadata
 from hedgerow.proxy.errors import StoreError
 
-HEAD = "0015"
+HEAD = "0016"
 """The newest migration; a test holds it against the files in `migrations/versions`."""
 MIGRATION_S = 60
 """SQLite: seconds that a starting process waits for another one's migration."""

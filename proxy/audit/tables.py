@@ -387,3 +387,41 @@ hour_counts = sa.Table(
     sa.Column("squares", sa.Float, comment="of their mean raw confidences"),
     comment="Of an hour, the answers of one confidence or one marker.",
 )
+
+promised_verdicts = sa.Table(
+    "promised_verdicts",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("route", sa.String(64), nullable=False),
+    sa.Column("certificate", sa.String(160), nullable=False, comment="id of the one that decided what was served"),
+    sa.Column("answer_id", sa.String(32), nullable=False, comment="of the deleted answer"),
+    sa.Column("verdict_id", sa.Integer, nullable=False, comment="of the deleted verdict"),
+    sa.Column("created_at", sa.Float, nullable=False, comment="when the verdict came, seconds since 1970, UTC"),
+    sa.Column("correct", sa.Float, nullable=False, comment="0 wrong .. 1 right"),
+    sa.Column("kind", sa.String(8), nullable=False, comment="client, human, import or grader"),
+    sa.Column("propensity", sa.Float, comment="probability with which the answer was drawn for it; null: not told"),
+    sa.Column("promised", sa.JSON, comment="the promises that cover the answer; its language"),
+    sa.Column("model", sa.String(256)),
+    sa.Column("signal", sa.String(32)),
+    sa.Column("path", sa.String(256)),
+    sa.Column("key", sa.String(64)),
+    sa.Column("team", sa.String(64)),
+    sa.Column("regime", sa.Integer, comment="number of the map's regime that the question belongs to"),
+    sa.Index("ix_promised_verdicts_certificate", "certificate"),
+    comment="Of judged answers that retention deleted, what the watch over promises reads: no text, no user.",
+)
+
+promised_answers = sa.Table(
+    "promised_answers",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("route", sa.String(64), nullable=False),
+    sa.Column("certificate", sa.String(160), nullable=False, comment="id of the one that decided what was served"),
+    sa.Column("first_at", sa.Float, nullable=False, comment="when the first was asked for, seconds since 1970, UTC"),
+    sa.Column("until", sa.Float, nullable=False, comment="all of the route's that were asked for before are counted"),
+    sa.Column("statuses", sa.JSON, nullable=False, comment="how many, by what became of them"),
+    sa.Column("not_given", sa.Text, nullable=False, comment="a bit each, in order: 1 = not given; hexadecimal"),
+    sa.Index("ix_promised_answers_certificate", "certificate"),
+    sa.Index("ix_promised_answers_route", "route", "until"),
+    comment="Of answers that retention deletes, whether they were given: up to a thousand in a row.",
+)

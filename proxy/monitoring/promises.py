@@ -1,6 +1,7 @@
 """Promises: whether a route's certificate still holds, with an alarm if it does not.
 
-Everything is computed from the audit rows, so that it survives a restart and all processes get the same result; one of them raises the alarm.
+Everything is computed from the audit, so that it survives a restart and all processes get the same result; one of them raises the alarm.
+Retention keeps what the tests need of the rows that it deletes (`hedgerow.proxy.audit.outlasting`).
 """
 
 from __future__ import annotations
@@ -227,11 +228,12 @@ def _watched(promise: Promise, known: Evidence, how: Promises) -> PromiseHealth:
     watched = watch(wrong[rows], level=limit, drawn=judged.drawn[rows], least=least, alpha=alpha)
     groups = []
     for by in how.groups:
-        names = [judged.groups[row][by] for row in rows]
+        these = np.array([row for row in rows if by in judged.groups[row]], dtype=np.int64)
+        names = [judged.groups[row][by] for row in these]
         if len(set(names)) < 2:
             continue
         part = alpha / len(how.groups)
-        each = watch_groups(names, wrong[rows], level=limit, drawn=judged.drawn[rows], least=least, alpha=part)
+        each = watch_groups(names, wrong[these], level=limit, drawn=judged.drawn[these], least=least, alpha=part)
         broken = {name: of for name, of in each.items() if of.state == "broken"}
         groups += [GroupHealth(by, name, of.labels, of.share or 0.0, of.low) for name, of in broken.items()]
     return _health(promise, watched, tuple(groups))

@@ -16,7 +16,9 @@ from hedgerow.calibration.promises.certificate import Certificate
 from hedgerow.proxy.audit.engine import open_engine
 from hedgerow.proxy.audit.entry import Entry
 from hedgerow.proxy.audit.operators import clear_alarms, read_alarms
-from hedgerow.proxy.audit.promised import in_sample
+from hedgerow.proxy.audit.outlasting import ANSWERS_AT_A_TIME
+from hedgerow.proxy.audit.promised import count_promised, in_sample
+from hedgerow.proxy.audit.retention import DAY_S, purge
 from hedgerow.proxy.audit.store import open_store
 from hedgerow.proxy.audit.verdicts import PICKED, Verdict, write_verdicts
 from hedgerow.proxy.config import Audit, Promises, Route, Settings
@@ -31,8 +33,9 @@ EVERY = {"share": 1.0}
 class Watched:
     """A store, and a look at what a certificate promises of the answers in it."""
 
-    def __init__(self, tmp_path: Path) -> None:
-        self.audit = Audit(url=f"sqlite:///{tmp_path}/a.db", spool=tmp_path / "spool", synchronous="normal")
+    def __init__(self, tmp_path: Path, url: str | None = None) -> None:
+        url = url or f"sqlite:///{tmp_path}/a.db"
+        self.audit = Audit(url=url, spool=tmp_path / "spool", synchronous="normal")
         self.names: list[str] = []
 
     def serve(self, n: int, *, covered: Sequence[str] = (PLAIN,), **row: Any) -> list[str]:
@@ -63,6 +66,25 @@ class Watched:
             write_verdicts(engine, verdicts[start : start + 1000])
         engine.dispose()
 
+    def forget(self, days: float) -> int:
+        """A purge by a process of its own, of rows older than so many days; how many went."""
+        settings = Settings(
+            upstreams={"u": {"provider": "openai", "base_url": "http://127.0.0.1:9/v1"}},  # type: ignore[dict-item]
+            routes=(Route(name="test", upstream="u", mode="on"),),
+            audit=self.audit.model_copy(update={"keep_rows_days": days}),
+        )
+        engine = open_engine(self.audit)
+        gone = purge(engine, settings, actor="test").rows
+        engine.dispose()
+        return gone
+
+    def count(self) -> dict[str, int]:
+        """The certificate's answers by status."""
+        engine = open_engine(self.audit)
+        counts = count_promised(engine, route="test", certificate="cert-1")
+        engine.dispose()
+        return counts
+
     def look(self, made: Certificate | None = None, **promises: Any) -> RoutePromises:
         """What the watcher finds, as a process that has just started."""
         route = Route(name="test", upstream="u", mode="on", promises=Promises(**promises))
@@ -80,6 +102,17 @@ class Watched:
 @pytest.fixture
 def watched(tmp_path: Path) -> Watched:
     return Watched(tmp_path)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def on_both(request: pytest.FixtureRequest, tmp_path: Path) -> Watched:
+    """On each database."""
+    url = request.getfixturevalue("postgres").database() if request.param == "postgresql" else None
+    return Watched(tmp_path, url)
+
+
+def days_ago(days: float) -> float:
+    return time.time() - days * DAY_S
 
 
 def outcomes(n: int, wrong: float, seed: int = 1) -> Any:
@@ -247,3 +280,74 @@ def test_an_alarm_stands_also_when_its_rows_are_purged(watched: Watched) -> None
         connection.exec_driver_sql("DELETE FROM verdicts")
     engine.dispose()
     assert watched.look(**EVERY).promises[0].state == "broken"
+
+
+def test_a_promise_is_watched_over_all_verdicts_ever_however_few_rows_are_kept(on_both: Watched) -> None:
+    """Bets, bounds, groups and the counts of what was served are the same before and after retention deleted most of their rows, in the
+    order in which the verdicts came, also where an answer's verdict was corrected or came after those on younger answers.
+    """
+    old = on_both.serve(150, created_at=days_ago(9), covered=(PLAIN, GIVEN), story={"place": {"regime": 1}})
+    young = on_both.serve(150, created_at=days_ago(1), covered=(PLAIN, GIVEN), language="de")
+    on_both.serve(30, created_at=days_ago(9), status="abstained", covered=())
+    order = np.random.default_rng(3).permutation(300)
+    names, correct = np.array(old + young)[order], outcomes(300, 0.04)
+    on_both.judge(names[:200], correct[:200], propensity=0.5)
+    on_both.judge(names[:60], correct[:60], kind="client", source="app")
+    on_both.judge(names[20:50], 1.0 - correct[20:50])
+    on_both.judge(names[200:], correct[200:])
+    made = certificate(wishes=(PLAIN, GIVEN, "abstain <= 40%"))
+    ways = {"share": 0.2, "groups": ["language", "regime"]}, {**EVERY, "kinds": ["human", "client"]}
+    before = [on_both.look(made, **way) for way in ways]
+    counts = on_both.count()
+    assert on_both.forget(5) == 180
+    assert [on_both.look(made, **way).promises for way in ways] == [each.promises for each in before]
+    assert [on_both.look(made, **way).volunteered for way in ways] == [each.volunteered for each in before]
+    assert on_both.count() == counts == {"plain": 300, "abstained": 30}
+    assert before[1].promises[0].labels == 300, "the comparison is one of evidence"
+    assert on_both.forget(0.5) == 150
+    assert [on_both.look(made, **way).promises for way in ways] == [each.promises for each in before]
+    on_both.judge(on_both.serve(20, covered=(PLAIN,)), [0.0] * 20)
+    (first, second), third = (
+        (on_both.look(made, **EVERY).promises[place] for place in (0, 1)),
+        on_both.look(made).promises[2],
+    )
+    assert (first.labels, first.state, second.labels, third.labels) == (320, "broken", 300, 350)
+
+
+def test_answers_that_were_not_given_count_once_in_their_order_over_many_purges(on_both: Watched) -> None:
+    """Of several processes, more than go into one piece, some asked for at the same moment; a cleared alarm parts what counts from what does not."""
+    made = certificate(wishes=("abstain <= 70%",))
+    for part in range(24):
+        on_both.serve(90, created_at=days_ago(9.5 - 0.05 * part))
+        on_both.serve(10, created_at=days_ago(9.49 - 0.05 * part), status="escalated")
+    before = on_both.look(made).promises
+    assert (before[0].labels, before[0].state) == (2 * ANSWERS_AT_A_TIME + 400, "held")
+    for days, gone in ((9.22, 600), (8.3, 1800), (8.3, 0)):
+        assert on_both.forget(days) == gone
+        assert on_both.look(made).promises == before
+    on_both.serve(200, created_at=days_ago(7), status="abstained")
+    engine = open_engine(on_both.audit)
+    assert on_both.look(made).alarms == ("promise 1",)
+    assert clear_alarms(engine, "test", actor="me") == 1
+    engine.dispose()
+    on_both.serve(10)
+    assert on_both.look(made).promises[0].labels == 10
+    assert on_both.forget(1e-9) == 210
+    assert on_both.look(made).promises[0].labels == 10
+
+
+def test_of_a_user_nothing_outlasts_the_rows(watched: Watched) -> None:
+    """Groups of users are those of the rows that are there; nothing of a deleted answer names its user or holds a text."""
+    watched.judge(watched.serve(60, user="bob", created_at=days_ago(9)), outcomes(60, 0.6))
+    watched.judge(watched.serve(300, user="ann", created_at=days_ago(1)), outcomes(300, 0.0))
+    by_user = {**EVERY, "groups": ["user"]}
+    (group,) = watched.look(**by_user).promises[0].groups
+    watched.forget(5)
+    engine = open_engine(watched.audit)
+    with engine.connect() as connection:
+        kept = connection.exec_driver_sql("SELECT * FROM promised_verdicts").all()
+    engine.dispose()
+    assert len(kept) == 60
+    assert group.name not in str(kept)
+    promise = watched.look(**by_user).promises[0]
+    assert (promise.labels, promise.groups) == (360, ())
