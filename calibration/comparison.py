@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hedgerow.calibration.arrays import FloatArray, beta_sample
-from hedgerow.calibration.errors import CalibrationError, RangeError
+from hedgerow.calibration.errors import CalibrationError, NotEnoughData, RangeError
 from hedgerow.calibration.fitting import HeldOutError, MeasuredBy, out_of_fold, random_folds, shared_training
 from hedgerow.calibration.maps.base import map_class
-from hedgerow.calibration.metrics.bootstrap import Interval
+from hedgerow.calibration.metrics.bootstrap import Groups, Interval, groups_of, taken, too_few_groups
 from hedgerow.calibration.metrics.table import Betas
 from hedgerow.calibration.summary import summarise
 
@@ -90,6 +90,7 @@ def compare(
     resamples: int = 2000,
     rng: np.random.Generator,
     on_candidate: Callable[[], None] = lambda: None,
+    groups: ArrayLike | None = None,
 ) -> Comparison:
     """Rank signals and kinds of maps by the Brier score of answers that each map did not see.
 
@@ -110,13 +111,13 @@ def compare(
         Source of the resamples.
     on_candidate : callable, optional
         Called after each candidate.
+    groups : array_like, shape (n,), optional
+        Answers of one group are held out and resampled together.
 
     Raises
     ------
     CalibrationError
-        If the reference is not among them or cannot be learned on these answers.
-    RangeError, ShapeError
-        If a value is out of range or the shapes do not fit together.
+        If the reference cannot be learned, there are fewer than 20 groups, a value is out of range or shapes do not fit together.
 
     Notes
     -----
@@ -136,20 +137,29 @@ def compare(
     if reference[0] not in signals or reference[1] not in kinds:
         raise RangeError(f"the reference {' with '.join(reference)} is not among what is compared")
     columns = {name: beta_sample(signal.alpha, signal.beta, correct) for name, signal in signals.items()}
-    fold = random_folds(*columns[reference[0]], folds)
+    fold, kept = _folds(columns[reference[0]], folds, groups)
     held, failed = _held_out(signals, columns, kinds, fold, folds, on_candidate)
     if reference in failed:
         raise CalibrationError(f"{' with '.join(reference)}: {failed[reference]}")
     y = columns[reference[0]][2][fold < folds]
     losses = np.stack([(alpha / (alpha + beta) - y) ** 2 for alpha, beta in held.values()], axis=1)
-    differences = losses - losses[:, [list(held).index(reference)]]
-    intervals = together(differences, resamples=resamples, rng=rng, widen=shared_training(folds))
-    rows = zip(held.items(), losses.mean(axis=0), intervals, strict=True)
-    candidates = [
-        Candidate(*pair, float(brier), _figures(betas, y), interval) for (pair, betas), brier, interval in rows
-    ]
+    change = losses - losses[:, [list(held).index(reference)]]
+    intervals = together(change, resamples=resamples, rng=rng, widen=shared_training(folds), groups=kept)
+    rows = zip(held, losses.mean(axis=0), intervals, strict=True)
+    candidates = [Candidate(*pair, float(brier), _figures(held[pair], y), change) for pair, brier, change in rows]
     candidates.sort(key=lambda one: one.brier)
     return Comparison(reference, y.size, folds, float(y.mean()), tuple(candidates), failed)
+
+
+def _folds(
+    columns: tuple[FloatArray, FloatArray, FloatArray], folds: int, groups: ArrayLike | None
+) -> tuple[NDArray[np.int64], Groups]:
+    """The fold of each answer, and the groups of those that take part."""
+    each = groups_of(groups, columns[2].size)
+    if (reason := too_few_groups(each)) is not None:
+        raise NotEnoughData(reason)
+    fold = random_folds(*columns, folds, each)
+    return fold, taken(each, fold < folds)
 
 
 def _held_out(
@@ -178,7 +188,13 @@ def _figures(betas: Betas, correct: FloatArray) -> dict[str, float]:
 
 
 def together(
-    values: NDArray[np.float64], *, resamples: int, rng: np.random.Generator, level: float = 0.95, widen: float = 1.0
+    values: NDArray[np.float64],
+    *,
+    resamples: int,
+    rng: np.random.Generator,
+    level: float = 0.95,
+    widen: float = 1.0,
+    groups: Groups = None,
 ) -> list[Interval]:
     """Means of columns with intervals that hold all together; columns of one value alone have an interval of no width.
 
@@ -194,6 +210,8 @@ def together(
         In (0, 1).
     widen : float
         > 0; what the standard errors are multiplied by, 1 for independent rows.
+    groups : ndarray, shape (n,), optional
+        Rows of one group are drawn together.
 
     Notes
     -----
@@ -202,8 +220,11 @@ def together(
     n, m = values.shape
     means = values.mean(axis=0)
     deviations = np.empty((resamples, m))
+    _, place = np.unique(np.arange(n) if groups is None else groups, return_inverse=True)
+    lots = int(place.max()) + 1
     for i in range(resamples):
-        deviations[i] = rng.multinomial(n, np.full(n, 1.0 / n)) @ values / n - means
+        drawn = rng.multinomial(lots, np.full(lots, 1.0 / lots))[place]
+        deviations[i] = drawn @ values / drawn.sum() - means
     errors = np.sqrt((deviations**2).mean(axis=0))
     moving = errors > 1e-15
     widest = np.abs(deviations[:, moving] / errors[moving]).max(axis=1, initial=0.0)

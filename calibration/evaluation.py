@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from hedgerow.calibration.arrays import FloatArray, beta_sample
 from hedgerow.calibration.errors import NotEnoughData, RangeError
 from hedgerow.calibration.fitted import FittedMap
-from hedgerow.calibration.fitting import first_part, fit_map
+from hedgerow.calibration.fitting import first_part, fit_map, unseen
 from hedgerow.calibration.maps.base import apply_map
+from hedgerow.calibration.metrics.bootstrap import Groups, groups_of, taken, too_few_groups
 from hedgerow.calibration.metrics.table import Paired
 from hedgerow.calibration.summary import paired_metrics, summarise
 
@@ -55,6 +56,7 @@ def evaluate(
     resamples: int = 0,
     rng: np.random.Generator | None = None,
     on_resample: Callable[[], None] | None = None,
+    groups: ArrayLike | None = None,
     **options: Any,
 ) -> Evaluation:
     """Fit on the first `train_fraction` of the records, in their order, and measure on the rest.
@@ -75,6 +77,9 @@ def evaluate(
         Source of the resamples.
     on_resample : callable, optional
         Called after each resample of each metric, of both confidences.
+    groups : array_like, shape (n,), optional
+        Records of one group, as claims of one text, are resampled together, and not measured where any of them was learned from. With fewer than
+        20 groups to measure there are no intervals; a note of the map says so.
     **options
         As for the fit.
 
@@ -92,24 +97,39 @@ def evaluate(
     a, b, y = beta_sample(alpha, beta, correct)
     if not 0.0 < train_fraction < 1.0:
         raise RangeError(f"train_fraction must be in (0, 1), got {train_fraction!r}")
-    train = first_part(y.size, train_fraction)
-    if train == 0:
-        raise NotEnoughData(
-            f"train_fraction {train_fraction:g} of {y.size} labelled answers leaves none to fit on; label more of them"
-        )
-    fitted = fit_map(kind, a[:train], b[:train], y[:train], **options)
-    a, b, y = a[train:], b[train:], y[train:]
+    each = groups_of(groups, y.size)
+    train, rest = _parts(y.size, train_fraction, each)
+    fitted = _fit_first(kind, (a[:train], b[:train], y[:train]), y.size, groups=taken(each, slice(train)), **options)
+    a, b, y, measured = a[rest], b[rest], y[rest], taken(each, rest)
     mapped = apply_map(fitted.map, a, b)
     before, after = summarise(a, b, y), summarise(*mapped, y)
     changes: dict[str, Paired] = {}
-    if resamples and rng is not None:
-        changes = paired_metrics((a, b), mapped, y, before, resamples=resamples, rng=rng, on_resample=on_resample)
-    return Evaluation(
-        fitted=fitted,
-        correct=y,
-        raw=(a, b),
-        calibrated=mapped,
-        before=before,
-        after=after,
-        changes=changes,
-    )
+    if resamples and (reason := too_few_groups(measured)) is not None:
+        notes = (*fitted.provenance.notes, f"no intervals: {reason}")
+        fitted = replace(fitted, provenance=replace(fitted.provenance, notes=notes))
+    elif resamples and rng is not None:
+        how: dict[str, Any] = {"resamples": resamples, "rng": rng, "on_resample": on_resample, "groups": measured}
+        changes = paired_metrics((a, b), mapped, y, before, **how)
+    return Evaluation(fitted, y, (a, b), mapped, before, after, changes)
+
+
+def _parts(n: int, train_fraction: float, groups: Groups) -> tuple[int, NDArray[np.bool_]]:
+    """How many records are learned from, and which are measured."""
+    train = first_part(n, train_fraction)
+    share = f"train_fraction {train_fraction:g} of {n} labelled answers"
+    if train == 0:
+        raise NotEnoughData(f"{share} leaves none to fit on; label more of them")
+    rest = unseen(n, train, groups)
+    if not rest.any():
+        why = "" if groups is None else ": all are parts of an answer that the fit has seen"
+        raise NotEnoughData(f"{share} leaves none to measure{why}")
+    return train, rest
+
+
+def _fit_first(kind: str, columns: tuple[FloatArray, FloatArray, FloatArray], n: int, **options: Any) -> FittedMap:
+    """The map of the first records; what they lack, others may have."""
+    try:
+        return fit_map(kind, *columns, **options)
+    except NotEnoughData as error:
+        first = columns[0].size
+        raise NotEnoughData(f"{error}; these are the first {first} of {n}, which the map is fitted on") from error

@@ -20,6 +20,7 @@ from hedgerow.calibration.errors import CalibrationError, NotEnoughData, RangeEr
 from hedgerow.calibration.fitted import FittedMap, Provenance
 from hedgerow.calibration.maps.base import Learned, apply_map, map_class
 from hedgerow.calibration.maps.venn_abers import VennAbersMap
+from hedgerow.calibration.metrics.bootstrap import Groups, groups_of, taken, too_few_groups
 from hedgerow.calibration.metrics.table import HEADLINE, Betas
 from hedgerow.calibration.promises.intervals import learn_intervals
 from hedgerow.calibration.summary import paired_metrics, summarise
@@ -42,6 +43,7 @@ def fit_map(
     folds: int = 5,
     measured_by: MeasuredBy | None = None,
     resamples: int = 0,
+    groups: ArrayLike | None = None,
     **options: Any,
 ) -> FittedMap:
     """Fit a map of a kind to raw confidences and outcomes.
@@ -63,8 +65,9 @@ def fit_map(
         the raw (alpha, beta) of all records as measured by what is learned on the masked ones alone. Without it, the cross-validation
         would measure records by weights that have seen them.
     resamples : int
-        Bootstrap resamples for the intervals of what the cross-validation finds changed, 0 for none; those of the headline metrics alone, as
-        wide as `shared_training` says.
+        Bootstrap resamples for the intervals of what the cross-validation finds changed in the headline metrics, 0 for none.
+    groups : array_like, shape (n,), optional
+        Records of one group, such as the claims of one text, are held out and resampled together. The map counts every record alike.
     **options
         Options of the kind, as of its class's `learn`: `allow_negative_slope` of the Platt maps, `bins` of the histogram, `weights` of every kind
         (with `folds=0`: they are not dealt into folds).
@@ -94,7 +97,8 @@ def fit_map(
     learn = partial(map_class(kind).learn, **options)
     a, b, y = beta_sample(alpha, beta, correct)
     learned = learn(a / (a + b), y)
-    validation, remarks = _cross_validate(learn, (a, b, y), folds, measured_by, resamples) if folds else ({}, ())
+    each = groups_of(groups, y.size)
+    validation, remarks = _cross_validate(learn, (a, b, y), folds, measured_by, resamples, each) if folds else ({}, ())
     fitted = described(learned, (a, b, y), signal, model, options.get("weights"))
     notes = (*learned.notes, *remarks)
     return replace(fitted, provenance=replace(fitted.provenance, cross_validation=validation, notes=notes))
@@ -138,29 +142,38 @@ def _cross_validate(
     folds: int,
     measured_by: MeasuredBy | None,
     resamples: int,
+    groups: Groups,
 ) -> tuple[dict[str, dict[str, float]], tuple[str, ...]]:
     """Metrics before and after, each record calibrated by a map that did not see it; what resamples say of the change."""
     a, b, y = columns
-    fold = random_folds(a, b, y, folds)
+    if groups is not None and (n := np.unique(groups).size) < folds:
+        few = "all records are of one answer" if n == 1 else f"the records are of {n} answers"
+        return {}, (f"no cross-validation: {few}; at least {folds} are needed",)
+    fold = random_folds(a, b, y, folds, groups)
     step = -(-y.size // CROSS_VALIDATED)
-    remarks = (f"cross-validation on one of {step} records",) if step > 1 else ()
+    remarks = [f"cross-validation on one of {step} records"] if step > 1 else []
+    if groups is not None:
+        remarks.append(f"{y.size} records of {np.unique(groups).size} answers; those of one answer are taken together")
     try:
         before, after = out_of_fold(learn, columns, fold, folds, measured_by)
     except HeldOutError as error:
         return {}, (*remarks, f"no cross-validation: without one fold, {error}")
+    kept = taken(groups, fold < folds)
     y = y[fold < folds]
     raw, mapped = summarise(*before, y), summarise(*after, y)
     figures = {name: {"before": raw[name], "after": mapped[name]} for name in raw}
-    if resamples:
-        rng = np.random.default_rng(0)
+    if resamples and (reason := too_few_groups(kept)) is not None:
+        remarks.append(f"no intervals: {reason}")
+    elif resamples:
+        how: dict[str, Any] = {"rng": np.random.default_rng(0), "resamples": resamples, "groups": kept}
         wider = shared_training(folds)
-        for name, change in paired_metrics(before, after, y, HEADLINE, resamples=resamples, rng=rng).items():
+        for name, change in paired_metrics(before, after, y, HEADLINE, **how).items():
             held = change.difference
             figures[name] |= {
                 "change_low": held.estimate - wider * (held.estimate - held.low),
                 "change_high": held.estimate + wider * (held.high - held.estimate),
             }
-    return figures, remarks
+    return figures, tuple(remarks)
 
 
 class HeldOutError(CalibrationError):
@@ -207,8 +220,10 @@ def out_of_fold(
     return (before[0, kept], before[1, kept]), (after[0, kept], after[1, kept])
 
 
-def random_folds(alpha: FloatArray, beta: FloatArray, correct: FloatArray, folds: int) -> NDArray[np.int64]:
-    """The fold of each record, in [0, folds): dealt at random among the right and among the wrong.
+def random_folds(
+    alpha: FloatArray, beta: FloatArray, correct: FloatArray, folds: int, groups: Groups = None
+) -> NDArray[np.int64]:
+    """The fold of each record, in [0, folds): dealt at random among the right and among the wrong, or group by group, whatever is right in them.
 
     At random, because records dealt in the order of their confidence make every fold a copy of the others, and figures on such folds come
     out better than on fresh records. The seed is the records themselves: the same records give the same folds in whatever order they come.
@@ -225,6 +240,12 @@ def random_folds(alpha: FloatArray, beta: FloatArray, correct: FloatArray, folds
     seed = int(data_hash(alpha[order], beta[order], correct[order])[:16], 16)
     rng = np.random.default_rng(seed)
     step = -(-correct.size // CROSS_VALIDATED)
+    if groups is not None:
+        _, place = np.unique(groups, return_inverse=True)
+        of_group = np.full(int(place.max()) + 1, folds, dtype=np.int64)
+        among = rng.permutation(of_group.size)[::step]
+        of_group[among] = np.arange(among.size) % folds
+        return of_group[place]
     fold = np.full(correct.size, folds, dtype=np.int64)
     dealt = 0
     for outcome in (0.0, 1.0):
@@ -260,6 +281,12 @@ def first_part(n: int, fraction: float) -> int:
     (28, 29)
     """
     return int(n * fraction + 1e-9)
+
+
+def unseen(n: int, train: int, groups: Groups) -> NDArray[np.bool_]:
+    """Which of n records a fit on the first `train` has not seen, nor any other record of their group."""
+    each = np.arange(n) if groups is None else groups
+    return ~np.isin(each, each[:train])
 
 
 def data_hash(*columns: FloatArray) -> str:

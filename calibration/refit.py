@@ -12,17 +12,15 @@ from numpy.typing import ArrayLike, NDArray
 from hedgerow.calibration.arrays import beta_sample
 from hedgerow.calibration.errors import NotEnoughData, RangeError
 from hedgerow.calibration.fitted import FittedMap
-from hedgerow.calibration.fitting import first_part, fit_map
+from hedgerow.calibration.fitting import first_part, fit_map, unseen
 from hedgerow.calibration.maps.base import CalibrationMap, apply_map
-from hedgerow.calibration.metrics.bootstrap import Interval
+from hedgerow.calibration.metrics.bootstrap import Groups, Interval, groups_of, taken, too_few_groups
 from hedgerow.calibration.metrics.table import COMPARED, METRICS, paired
 
 DECIDING = COMPARED[0]
 """The metric that says which map is better."""
 MIN_REST = 50
 """Fewest answers that two maps are compared on."""
-MIN_GROUPS = 20
-"""Fewest groups that these may be of: of fewer, resamples do not show how far groups differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +107,10 @@ def refit(
     True
     """
     a, b, y = beta_sample(alpha, beta, correct)
-    together = np.arange(y.size) if groups is None else np.asarray(groups)
+    together = groups_of(groups, y.size)
     train, rest = _parts(y.size, train_fraction, drawn, together)
-    fitted = fit_map(kind, a[:train], b[:train], y[:train], **options)
-    how: dict[str, Any] = {"rng": rng, "resamples": resamples, "groups": None if groups is None else together[rest]}
+    fitted = fit_map(kind, a[:train], b[:train], y[:train], groups=taken(together, slice(train)), **options)
+    how: dict[str, Any] = {"rng": rng, "resamples": resamples, "groups": taken(together, rest)}
     y = y[rest]
     old, new = apply_map(active, a[rest], b[rest]), apply_map(fitted.map, a[rest], b[rest])
     return Refit(
@@ -124,14 +122,14 @@ def refit(
     )
 
 
-def _parts(n: int, train_fraction: float, drawn: ArrayLike, groups: NDArray[Any]) -> tuple[int, NDArray[np.intp]]:
+def _parts(n: int, train_fraction: float, drawn: ArrayLike, groups: Groups) -> tuple[int, NDArray[np.intp]]:
     """How many answers the fit has, and which of those after them are compared on."""
     if not 0.0 < train_fraction < 1.0:
         raise RangeError(f"train_fraction must be in (0, 1), got {train_fraction!r}")
     train = first_part(n, train_fraction)
-    rest = np.flatnonzero(~np.isin(groups, groups[:train]) & np.asarray(drawn, dtype=bool))
+    rest = np.flatnonzero(unseen(n, train, groups) & np.asarray(drawn, dtype=bool))
     if train == 0 or rest.size < MIN_REST:
         raise NotEnoughData(f"{n} answers leave {rest.size} to compare on; at least {MIN_REST} are needed")
-    if (left := np.unique(groups[rest]).size) < MIN_GROUPS:
-        raise NotEnoughData(f"the {rest.size} to compare on are of {left} answers; at least {MIN_GROUPS} are needed")
+    if (reason := too_few_groups(taken(groups, rest))) is not None:
+        raise NotEnoughData(reason)
     return train, rest

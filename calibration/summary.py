@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from hedgerow.calibration.arrays import FloatArray, beta_sample
 from hedgerow.calibration.errors import NotEnoughData
+from hedgerow.calibration.metrics.bootstrap import Groups
 from hedgerow.calibration.metrics.table import METRICS, Betas, Paired, paired
 
 
@@ -45,12 +46,15 @@ def paired_metrics(
     resamples: int,
     rng: np.random.Generator,
     on_resample: Callable[[], None] | None = None,
+    groups: Groups = None,
 ) -> dict[str, Paired]:
     """These metrics with their intervals; one that is undefined on most resamples has none, which a report shows as such."""
     changes = {}
     for name in names:
         try:
-            changes[name] = paired(name, before, after, correct, rng=rng, resamples=resamples, on_resample=on_resample)
+            changes[name] = paired(
+                name, before, after, correct, rng=rng, resamples=resamples, on_resample=on_resample, groups=groups
+            )
         except NotEnoughData:
             continue
     return changes

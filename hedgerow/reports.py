@@ -90,7 +90,7 @@ def evaluate(
     records = _usable(_apart(lambda: measure_file(_source(data), [signal], clusters)[signal]), skip_bad)
     evaluation = run(
         records.alpha, records.beta, records.correct, kind=kind, train_fraction=train_fraction, resamples=resamples,
-        rng=np.random.default_rng(seed), signal=signal, model=records.model,
+        rng=np.random.default_rng(seed), signal=signal, model=records.model, groups=records.groups,
     )  # fmt: skip
     figures = evaluation_document(evaluation, _name(data), signal, clusters, len(records.bad))
     return Report(figures, lambda: render(evaluation, figures))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +15,10 @@ from hedgerow.calibration.errors import NotEnoughData, RangeError, ShapeError
 
 Indices = NDArray[np.intp]
 Metric = Callable[..., float | FloatArray]
+Groups = NDArray[Any] | None
+"""Of each record the group that it stands or falls with, shape (n,), as claims of one text; None: each stands for itself."""
+MIN_GROUPS = 20
+"""Fewest groups that intervals are given for: of fewer, resamples do not show how far groups differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +120,34 @@ def lot_of(n: int, groups: ArrayLike | None = None) -> Callable[[np.random.Gener
         raise ShapeError(f"{n} records need {n} groups, got {place.size}")
     members = np.split(np.argsort(place, kind="stable"), np.cumsum(np.bincount(place))[:-1])
     return lambda rng: np.concatenate([members[i] for i in rng.integers(0, len(members), len(members))])
+
+
+def groups_of(groups: ArrayLike | None, n: int) -> Groups:
+    """Groups as an array; None where there are none, or where each record is one of its own.
+
+    Raises
+    ------
+    ShapeError
+        If there is not one for each of n records.
+    """
+    if groups is None:
+        return None
+    each = np.asarray(groups)
+    if each.shape != (n,):
+        raise ShapeError(f"{n} records need {n} groups, got shape {each.shape}")
+    return None if np.unique(each).size == n else each
+
+
+def taken(groups: Groups, which: Any) -> Groups:
+    """The groups of some records, by index, mask or slice."""
+    return None if groups is None else groups[which]
+
+
+def too_few_groups(groups: Groups) -> str | None:
+    """Why no interval can be given; None where it can."""
+    n = MIN_GROUPS if groups is None else np.unique(groups).size
+    many = "" if groups is None else f"the {groups.size} records to compare on are of {n} answers"
+    return None if n >= MIN_GROUPS else f"{many}; at least {MIN_GROUPS} are needed"
 
 
 def require_resampling(level: float, resamples: int) -> None:

@@ -105,10 +105,10 @@ def compare_signals(
     """
     of = {**measured, **({"combined": combined(measured)[0]} if len(measured) > 1 else {})}
     signals = {name: Signal(one.alpha, one.beta, one.measured_by) for name, one in of.items()}
-    correct = next(iter(measured.values())).correct
+    first = next(iter(measured.values()))
     return compare(
-        signals, correct, kinds=COMPARED_KINDS, reference=reference, resamples=resamples,
-        rng=np.random.default_rng(seed), on_candidate=on_candidate,
+        signals, first.correct, kinds=COMPARED_KINDS, reference=reference, resamples=resamples,
+        rng=np.random.default_rng(seed), on_candidate=on_candidate, groups=first.groups,
     )  # fmt: skip
 
 

@@ -41,7 +41,8 @@ def fit_records(
     )
     fitted = fit_map(
         kind, records.alpha, records.beta, records.correct,
-        signal=signal, model=records.model, measured_by=records.measured_by, resamples=RESAMPLES, **options,
+        signal=signal, model=records.model, measured_by=records.measured_by, resamples=RESAMPLES,
+        groups=records.groups, **options,
     )  # fmt: skip
     return fitted if weights is None else replace(fitted, weights={"bias": weights.bias} | dict(weights.weights))
 

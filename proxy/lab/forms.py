@@ -28,6 +28,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "raw_beta": ("raw_beta",),
     "cluster_ids": ("cluster_ids", "semantic_ids"),
     "id": ("id",),
+    "answer_id": ("answer_id", "id"),
     "dataset": ("dataset",),
     "propensity": ("propensity",),
 }

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from hedgerow.calibration import Beta
 from hedgerow.calibration.fitting import MeasuredBy, first_part
+from hedgerow.calibration.metrics.bootstrap import Groups, groups_of
 from hedgerow.proxy.clustering.clusterer import RuleClusterer
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.grading.alias import alias_grade
@@ -49,6 +50,7 @@ class Records:
         most_samples: largest number of answers in a row; 0 if all rows were already measured.
         graded_by: the fields with right answers by which rows without a label were graded.
         picked: whether the review queue selected the answer by its confidence, shape (n,).
+        groups: of each row the answer that it is about or a claim of, shape (n,); None if no two rows are of one answer.
         measured_by: for a signal that is itself learned from outcomes, the columns of all rows as learned on some of them; see `fit_map`.
     """
 
@@ -65,12 +67,14 @@ class Records:
     graded_by: tuple[str, ...] = ()
     picked: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
     measured_by: MeasuredBy | None = None
+    groups: Groups = None
 
     def drawn(self) -> Records:
         """The records without those that the review queue selected by confidence, for unbiased metrics of a map."""
         kept = np.flatnonzero(~self.picked)
         columns = {name: getattr(self, name)[kept] for name in ("alpha", "beta", "correct", "picked")}
-        return replace(self, questions=tuple(self.questions[i] for i in kept), **columns)
+        groups = None if self.groups is None else groups_of(self.groups[kept], kept.size)
+        return replace(self, questions=tuple(self.questions[i] for i in kept), groups=groups, **columns)
 
 
 SIGNALS: dict[str, ConfidenceSignal] = {s.name: s for s in (SemanticSignal(), TokenSignal(), ConsistencySignal())}
@@ -113,6 +117,7 @@ class _Gathered:
     correct: list[bool] = field(default_factory=list)
     picked: list[bool] = field(default_factory=list)
     questions: list[str] = field(default_factory=list)
+    answers: list[str] = field(default_factory=list)
     models: set[str] = field(default_factory=set)
     graded_by: set[str] = field(default_factory=set)
     bad: list[BadRow] = field(default_factory=list)
@@ -137,6 +142,7 @@ class _Gathered:
         self.correct.append(correct)
         self.picked.append(isinstance(row, Measured) and row.picked)
         self.questions.append(row.question)
+        self.answers.append(f"answer {row.answer_id}" if row.answer_id else f"row {len(self.answers)}")
         self.models.add(row.model)
         if isinstance(row, Measured):
             self.stated += row.stated
@@ -152,10 +158,12 @@ class _Gathered:
         )
         correct = np.array(self.correct, dtype=np.float64)
         model = next(iter(self.models)) if len(self.models) == 1 else ""
+        groups = groups_of(self.answers, len(self.answers))
         return {
             name: Records(
                 betas[:, i, 0], betas[:, i, 1], correct, tuple(self.questions), model, tuple(self.bad), self.unsettled, self.other_signal,
                 self.stated, self.most_samples, tuple(sorted(self.graded_by)), np.array(self.picked, dtype=np.bool_),
+                groups=groups,
             )
             for i, name in enumerate(signals)
         }  # fmt: skip

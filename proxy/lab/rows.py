@@ -55,6 +55,7 @@ KnownTexts = Annotated[
     tuple[str, ...],
     BeforeValidator(lambda value: [v for v in value if isinstance(v, str)] if isinstance(value, list) else []),
 ]
+Name = Annotated[str, BeforeValidator(lambda value: "" if value is None else str(value))]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 
 
@@ -78,6 +79,7 @@ class Measured(BaseModel):
         stated: whether the row gave one number, which was taken as worth `WORTH` answers.
         picked: whether the review queue picked the answer for its confidence, as an export of the audit says by a `propensity` of 0.
         signal, model, question: as the row says; "" where it does not.
+        answer_id: of the answer that the row is about, or is a claim of; "" where the row does not say.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -90,6 +92,7 @@ class Measured(BaseModel):
     signal: Text = ""
     model: Text = ""
     question: Text = ""
+    answer_id: Name = ""
 
     @property
     def raw(self) -> Beta:
@@ -106,6 +109,7 @@ class Sampled(BaseModel):
         gold, wrong: answers known to be right and wrong; they grade the draft where nothing else says whether it is right.
         gold_name: the field that the right answers stand in.
         correct: the label of the draft, where the row has one.
+        answer_id: of the question, where the row says so.
         labels: the label of each sample, where the samples have them; that of the draft counts where `correct` is None.
     """
 
@@ -120,6 +124,7 @@ class Sampled(BaseModel):
     correct: Label = None
     labels: tuple[Label, ...] = ()
     model: Text = ""
+    answer_id: Name = ""
 
     @model_validator(mode="after")
     def _ids_fit(self) -> Self:

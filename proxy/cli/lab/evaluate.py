@@ -110,7 +110,7 @@ def _evaluate(
             return run(
                 records.alpha, records.beta, records.correct,
                 kind=kind, train_fraction=train_fraction, resamples=resamples, rng=rng,
-                on_resample=bar.advance, signal=signal, model=records.model, **options,
+                on_resample=bar.advance, signal=signal, model=records.model, groups=records.groups, **options,
             )  # fmt: skip
         except CalibrationError as error:
             stop(str(error))

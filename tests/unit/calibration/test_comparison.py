@@ -8,7 +8,7 @@ from sklearn.metrics import brier_score_loss
 from sklearn.model_selection import PredefinedSplit, cross_val_predict
 
 from hedgerow.calibration.comparison import Signal, compare, together
-from hedgerow.calibration.errors import CalibrationError, RangeError
+from hedgerow.calibration.errors import CalibrationError, NotEnoughData, RangeError
 from hedgerow.calibration.fitting import fit_map, out_of_fold, random_folds
 from hedgerow.calibration.maps.platt import PlattMap
 from hedgerow.calibration.metrics.smooth import smooth_ece_interval
@@ -61,6 +61,22 @@ def test_an_interval_alone_is_that_of_scipy_and_many_together_are_wider():
     many = together(np.hstack([values, others, np.zeros((400, 1))]), resamples=2000, rng=np.random.default_rng(0))
     assert many[0].high - many[0].low > 1.25 * (alone.high - alone.low)
     assert (many[-1].low, many[-1].high) == (0.0, 0.0)
+
+
+def test_claims_of_one_answer_are_drawn_together_in_a_comparison():
+    """Ten alike rows a group: the interval is that of the groups' own rows; of few groups none is given."""
+    values = np.random.default_rng(1).normal(0.02, 0.1, (400, 1))
+    (groups,) = together(values, resamples=2000, rng=np.random.default_rng(0))
+    of = np.repeat(np.arange(400), 10)
+    (rows,) = together(np.repeat(values, 10, axis=0), resamples=2000, rng=np.random.default_rng(0), groups=of)
+    assert (rows.low, rows.high) == pytest.approx((groups.low, groups.high), abs=1e-9)
+    a, b, y = traffic()
+    signals = {"semantic": Signal(a, b)}
+    how = {"kinds": ("identity", "platt"), "reference": ("semantic", "platt"), "resamples": 200}
+    compared = compare(signals, y, **how, groups=np.arange(y.size) // 4, rng=np.random.default_rng(0))
+    assert compared.n == y.size
+    with pytest.raises(NotEnoughData, match="are of 10 answers; at least 20"):
+        compare(signals, y, **how, groups=np.arange(y.size) % 10, rng=np.random.default_rng(0))
 
 
 def test_a_paired_interval_is_that_of_scipy():

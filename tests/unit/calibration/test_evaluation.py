@@ -9,7 +9,7 @@ from scipy import stats
 from hedgerow.calibration import IdentityMap
 from hedgerow.calibration.errors import NotEnoughData, RangeError, ShapeError
 from hedgerow.calibration.evaluation import evaluate
-from hedgerow.calibration.fitting import fit_map
+from hedgerow.calibration.fitting import fit_map, random_folds
 from hedgerow.calibration.maps.base import apply_map
 from hedgerow.calibration.metrics import auroc, expected_brier
 from hedgerow.calibration.metrics.bootstrap import bootstrap_interval
@@ -83,6 +83,14 @@ def test_a_fraction_outside_0_and_1_is_refused(fraction):
         refit(*traffic(), IdentityMap(), train_fraction=fraction, rng=np.random.default_rng(0))
 
 
+def test_what_the_first_records_lack_is_said_of_them():
+    """The rest may hold wrong answers."""
+    a, b, y = traffic(100)
+    y[:30] = 1.0
+    with pytest.raises(NotEnoughData, match=r"all 30 answers are right.*; these are the first 30 of 100"):
+        evaluate(a, b, y)
+
+
 def test_too_few_records_to_fit_or_to_compare_on_are_refused():
     with pytest.raises(NotEnoughData, match="leaves none to fit on"):
         evaluate(*traffic(3), train_fraction=0.3)
@@ -143,6 +151,50 @@ def test_a_refit_on_claims_compares_answers_that_the_fit_has_not_seen():
     assert (made.fitted.provenance.n, made.n) == (196, 200)
     with pytest.raises(NotEnoughData, match="are of 10 answers; at least 20"):
         refit(a, b, y, IdentityMap(), groups=np.arange(y.size) // 20, rng=np.random.default_rng(0))
+
+
+def test_a_fit_on_claims_holds_out_and_resamples_answers():
+    """Twelve claims of an answer, all alike: intervals and folds are those of the answers, whatever the order of the rows."""
+    agree, beta, right = traffic(240)
+    of = np.repeat(np.arange(240), 12)
+    claims = tuple(np.repeat(column, 12) for column in (agree, beta, right))
+    alone, together = (fit_map("platt", *claims, resamples=200, groups=groups).provenance for groups in (None, of))
+    answers = fit_map("platt", agree, beta, right, resamples=200).provenance
+    for name in ("generalised_ece", "smooth_ece"):
+        width, wide, wanted = (
+            made.cross_validation[name]["change_high"] - made.cross_validation[name]["change_low"]
+            for made in (alone, together, answers)
+        )
+        assert wide == pytest.approx(wanted, rel=0.35), name
+        assert wide > 2.0 * width, name
+    assert together.notes == ("2880 records of 240 answers; those of one answer are taken together",)
+    assert answers.notes == alone.notes == ()
+    fold = random_folds(*claims, 5, of)
+    assert all(np.unique(fold[of == answer]).size == 1 for answer in range(240))
+    assert np.bincount(fold).tolist() == [576] * 5
+    order = np.random.default_rng(1).permutation(2880)
+    np.testing.assert_array_equal(random_folds(*(c[order] for c in claims), 5, of[order]), fold[order])
+
+
+def test_an_evaluation_of_claims_measures_answers_that_the_fit_has_not_seen():
+    """With few answers there are figures and no interval, and a note says why."""
+    a, b, y = traffic(400)
+    of = np.arange(400) // 8
+    made = evaluate(a, b, y, train_fraction=0.29, groups=of, resamples=20, rng=np.random.default_rng(0))
+    assert (made.fitted.provenance.n, made.correct.size) == (116, 280)
+    assert made.changes["expected_brier"].difference.low < made.changes["expected_brier"].difference.high
+    few = evaluate(a, b, y, groups=np.arange(400) // 20, resamples=20, rng=np.random.default_rng(0))
+    assert few.changes == {}
+    assert few.fitted.provenance.notes[-1].endswith("records to compare on are of 14 answers; at least 20 are needed")
+    one = fit_map("platt", a, b, y, groups=np.zeros(400)).provenance
+    assert (one.cross_validation, one.notes) == (
+        {},
+        ("no cross-validation: all records are of one answer; at least 5 are needed",),
+    )
+    with pytest.raises(NotEnoughData, match="leaves none to measure: all are parts of an answer that the fit has seen"):
+        evaluate(a, b, y, groups=np.zeros(400))
+    with pytest.raises(ShapeError, match="need 400 groups"):
+        evaluate(a, b, y, groups=of[1:])
 
 
 def test_the_interval_of_a_mean_is_that_of_scipy():

@@ -58,6 +58,44 @@ def test_evaluate_prints_json_and_a_page_that_needs_nothing_else(tmp_path):
     assert not any(word in html for word in ("http://", "https://", "<script", "src="))
 
 
+def claims(n=60, of_each=8):
+    """Claims of long answers as an export of the audit has them, all right or all wrong with their answer."""
+    rng = np.random.default_rng(3)
+    for i in range(n):
+        agree = int(rng.integers(1, 10))
+        right = bool(rng.random() < (agree / 10) ** 2)
+        for claim in range(of_each):
+            yield {"id": f"hr_{i}", "claim": claim, "alpha": agree, "beta": 10 - agree, "correct": right}
+
+
+@pytest.mark.parametrize("name", ["id", "answer_id"])
+def test_claims_of_one_answer_are_measured_and_resampled_together(tmp_path, name):
+    """`evaluate` and `fit` go by the answer's id, and say so; without one each row stands for itself."""
+    named = [{name: row["id"]} | {part: row[part] for part in ("alpha", "beta", "correct")} for row in claims()]
+    data = write(tmp_path / "claims.jsonl", named)
+    bare = write(tmp_path / "bare.jsonl", [{part: row[part] for part in row if part != name} for row in named])
+    how = ("--json", "--resamples", 100, "--train-fraction", 0.31)
+    together, alone = (json.loads(run("evaluate", "--data", path, *how).stdout) for path in (data, bare))
+    assert (together["n_fitted"], together["n"], alone["n"]) == (148, 328, 332), (
+        "no claim of the 19th answer, which the fit saw"
+    )
+    assert together["provenance"]["notes"][-1] == "148 records of 19 answers; those of one answer are taken together"
+
+    def width(document):
+        low, high = document["expected_brier"]["difference_interval"]
+        return high - low
+
+    assert width(together) > 2 * width(alone)
+    ranked = json.loads(run("evaluate", "--data", data, "--compare", "--json").stdout)
+    by_rows = json.loads(run("evaluate", "--data", bare, "--compare", "--json").stdout)
+    assert ranked["n"] == by_rows["n"] == 480
+    worst = next(one for one in ranked["candidates"] if one["map"] == "identity")
+    same = next(one for one in by_rows["candidates"] if one["map"] == "identity")
+    assert np.ptp(worst["difference_interval"]) > 1.5 * np.ptp(same["difference_interval"])
+    printed = run("fit", "--data", data, "--folder", tmp_path / "maps", "--version", "one").stdout
+    assert "note: 480 records of 60 answers; those of one answer are taken together" in printed
+
+
 def test_a_condition_that_holds_ends_with_1_and_says_by_how_much(tmp_path):
     data = write(tmp_path / "d.jsonl", rows())
     base = ("evaluate", "--data", data, "--resamples", 0)
