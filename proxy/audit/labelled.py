@@ -36,6 +36,7 @@ class Labelled:
         fd: Faithfulness Divergence of the calibrated confidence, nats.
         asked_at: when the answers were given, seconds since 1970.
         regime: number of the question's regime in the map; 0 for none.
+        lot: probability with which the judge, not a grader, drew the answer; NaN: not told, or not asked for.
         picked: 1 if the review queue selected the answer by its confidence, else 0. Tests and fits condition on the confidence and may use these answers; means over a route may not.
     """
 
@@ -47,6 +48,7 @@ class Labelled:
     fd: Columns
     asked_at: Columns
     regime: Columns
+    lot: Columns
     picked: Columns
 
     @property
@@ -56,7 +58,11 @@ class Labelled:
 
     def drawn(self) -> Labelled:
         """The columns without answers that the review queue selected, for means over the route."""
-        return Labelled(*(getattr(self, field.name)[self.picked == 0.0] for field in fields(self)))
+        return self.rows(np.flatnonzero(self.picked == 0.0))
+
+    def rows(self, kept: NDArray[np.intp]) -> Labelled:
+        """The columns of some answers, by index."""
+        return Labelled(*(getattr(self, field.name)[kept] for field in fields(self)))
 
 
 def read_labelled(
@@ -70,8 +76,12 @@ def read_labelled(
     verdicts_since: float = 0.0,
     asked_since: float = 0.0,
     of: Subject = "answers",
+    lots: bool = False,
 ) -> Labelled:
     """The labelled answers of a route, or the labelled claims of its long answers, with one map (None: uncalibrated) or with any.
+
+    Args:
+        lots: whether to say with which probability each answer was drawn, by any of its verdicts: one that is corrected stays drawn.
 
     Raises:
         StoreError: the store cannot be read.
@@ -91,12 +101,21 @@ def read_labelled(
     picked = sa.func.coalesce(v.propensity, 1.0) <= PICKED
     statement = (
         sa.select(c.raw_alpha, c.raw_beta, c.alpha, c.beta, v.correct, v.fd, answers.c.created_at, regime)
-        .add_columns(sa.case((picked, 1), else_=0))
+        .add_columns(_lot(table) if lots else sa.null(), sa.case((picked, 1), else_=0))
         .join_from(table, answers)
         .where(*wanted)
         .order_by(v.id)
     )
-    return Labelled(*_columns(engine, statement, 9))
+    return Labelled(*_columns(engine, statement, 10))
+
+
+def _lot(table: sa.Table) -> sa.ScalarSelect[float]:
+    """The probability with which the answer of a verdict was drawn by whoever judged, not by a grader; null where nobody told."""
+    each = table.alias()
+    told = sa.select(sa.func.max(each.c.propensity))
+    return told.where(
+        each.c.answer_id == table.c.answer_id, each.c.kind != "grader", each.c.propensity > PICKED
+    ).scalar_subquery()
 
 
 def in_regimes(connection: Connection, *, route: str, map_id: str, period: Period) -> dict[int, Columns]:

@@ -70,12 +70,18 @@ def read_promised(
     Raises:
         StoreError: the store cannot be read.
     """
-    asked = {"route": route, "certificate": certificate, "kinds": kinds, "since": since}
+    asked: dict[str, Any] = {"route": route, "certificate": certificate, "kinds": kinds, "since": since}
     both = sa.union_all(_stored(**asked), _outlasting(**asked)).subquery()
     statement = sa.select(both).order_by(both.c.created_at, both.c.verdict_id)
     with transaction(engine) as connection:
         rows = [dict(row) for row in connection.execute(statement).mappings()]
-    counted = [(row, drawn) for row in _latest(rows) if (drawn := _drawn(row, share, least)) is not None]
+    lots = _own_lots(rows, least)
+    alone = share < 1.0 and len(set(lots.values())) > 1
+    counted = [
+        (row, drawn)
+        for row in _latest(rows)
+        if (drawn := lots.get(row["id"]) if alone else _drawn(row, share, least)) is not None
+    ]
     return PromisedAnswers(
         wrong=np.array([1.0 - row["correct"] for row, _ in counted]),
         drawn=np.array([drawn for _, drawn in counted]),
@@ -128,6 +134,16 @@ def _latest(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 def _known(told: float | None, other: float | None) -> float | None:
     """Combine two verdicts' information on how an answer was drawn: a random draw's probability if known; `PICKED` only if both come from selection."""
     return told or other or (PICKED if told == other == PICKED else None)
+
+
+def _own_lots(rows: Sequence[dict[str, Any]], least: float) -> dict[str, float]:
+    """By answer the probability with which whoever judges drew it, the grader's lot apart.
+
+    Where these differ they count alone. The random sample beside them would give an answer that is drawn with probability p the weight
+    p / p + (1 - p) = 2 - p, for a drawn one does not come up in the sample again: what is drawn rarely, the unsure say, would count for more.
+    """
+    told = [(row["id"], row["propensity"]) for row in rows if row["kind"] != "grader"]
+    return {name: float(p) for name, p in told if p is not None and p >= least}
 
 
 def _drawn(row: dict[str, Any], share: float, least: float) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hedgerow.calibration import FittedMap
 from hedgerow.calibration.arrays import FloatArray
@@ -18,6 +20,7 @@ from hedgerow.calibration.errors import CalibrationError, NotEnoughData
 from hedgerow.calibration.fitting import data_hash
 from hedgerow.calibration.maps.local import LocalMap
 from hedgerow.calibration.promises.certificate import Certificate
+from hedgerow.calibration.promises.drawing import thinned
 from hedgerow.calibration.promises.learning import Outcome, Refused, learn
 from hedgerow.calibration.promises.wishes import Wish
 from hedgerow.proxy.audit.engine import Engine
@@ -32,6 +35,9 @@ from hedgerow.proxy.types import Json
 
 PICKED_ROWS = "picked by the review queue for their confidence"
 """Reason for leaving verdicts out: they are not a random sample of served answers."""
+UNDRAWN = "without a lot of their own, beside answers drawn with unequal probabilities"
+THINNED = "by lot, so that answers drawn with unequal probabilities count alike"
+"""Reasons for leaving labels out if `propensity` is not the same for all."""
 ONE_SIDED = 20
 """From this many client verdicts on, it is suspicious if all of them are positive."""
 UNLIKE = 0.001
@@ -168,6 +174,8 @@ def read_labels(path: Path, *, map_id: str | None = None, fitted: FittedMap | No
         raise InputError(
             f"{path}: the rows are of several maps ({names}); name one with --map, which calibrates all anew"
         )
+    rows, unequal = _drawn_alike(rows)
+    left_out |= unequal
     means = _means(path, rows, fitted)
     correct = np.array([row.correct for row in rows], dtype=np.float64)
     only = next(iter(maps), None) if map_id is None else map_id
@@ -187,6 +195,7 @@ class _LabelledRow:
     beta: float
     map_id: str | None
     picked: bool
+    lot: float
 
 
 def _parsed(content: Mapping[str, Any], with_map: bool) -> _LabelledRow:
@@ -204,15 +213,39 @@ def _parsed(content: Mapping[str, Any], with_map: bool) -> _LabelledRow:
         name = json.dumps(content, sort_keys=True, default=str) if "question" in content else None
     is_raw = isinstance(form.get("raw"), dict) or form.get("raw_alpha") is not None
     map_id = form.get("map_id") if is_raw and not with_map else None
-    picked = is_picked(form)
+    picked, lot = is_picked(form), _lot(form)
     if form.get("confidence") is not None:
-        return _LabelledRow(name, correct, _share("confidence", form["confidence"]), 1.0, 1.0, map_id, picked)
+        return _LabelledRow(name, correct, _share("confidence", form["confidence"]), 1.0, 1.0, map_id, picked, lot)
     held = confidence_of(form, served=not with_map)
     if held is None:
         raise ValueError(
             f"expected one of {names_of('confidence')}, 'counts', or 'alpha' and 'beta'. {found_in(content)}"
         )
-    return _LabelledRow(name, correct, None, held[0].alpha, held[0].beta, map_id, picked)
+    return _LabelledRow(name, correct, None, held[0].alpha, held[0].beta, map_id, picked, lot)
+
+
+def _lot(form: Json) -> float:
+    """Probability with which whoever judged drew the answer; NaN where the row does not say, or a grader drew it: with the same for all."""
+    told = form.get("propensity")
+    return math.nan if told is None or form.get("kind") == "grader" else _share("propensity", told)
+
+
+def _alike(lot: FloatArray) -> tuple[NDArray[np.intp], dict[str, int]]:
+    """Which of the labels were drawn alike, by index, and how many others there are, by the reason that leaves them out.
+
+    Lots of one probability leave every answer as likely to be labelled as any other, whoever else labels besides. Of unequal ones it must
+    be known for each label, and a fixed seed thins them to the rarest.
+    """
+    drawn = np.flatnonzero(~np.isnan(lot))
+    if np.unique(lot[drawn]).size < 2:
+        return np.arange(lot.size), {}
+    kept = drawn[thinned(lot[drawn], rng=np.random.default_rng(0))]
+    return kept, {UNDRAWN: lot.size - drawn.size, THINNED: drawn.size - kept.size}
+
+
+def _drawn_alike(rows: list[_LabelledRow]) -> tuple[list[_LabelledRow], dict[str, int]]:
+    kept, left_out = _alike(np.array([row.lot for row in rows], dtype=np.float64))
+    return [rows[i] for i in kept], left_out
 
 
 def _share(name: str, value: object) -> float:
@@ -265,10 +298,13 @@ def route_labels(engine: Engine, maps: ActiveMaps, route: Route, *, since: float
         signal=route.signal,
         asked_since=since,
         kinds=kinds,
+        lots=True,
     )
     labelled = judged.drawn()
     picked = judged.correct.size - labelled.correct.size
-    left_out = {PICKED_ROWS: picked} if picked else {}
+    kept, unequal = _alike(labelled.lot)
+    labelled = labelled.rows(kept)
+    left_out = {reason: n for reason, n in ({PICKED_ROWS: picked} | unequal).items() if n}
     when = f" since {datetime.fromtimestamp(since, UTC):%Y-%m-%d %H:%M} (UTC)" if since else ""
     if labelled.correct.size == 0 and picked:
         raise InputError(

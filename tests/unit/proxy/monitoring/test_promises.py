@@ -243,6 +243,30 @@ def test_a_lot_of_the_judges_own_weighs_by_its_probability_inside_the_random_sam
     assert promise.share == pytest.approx(len(inside) / 1000)
 
 
+def test_own_draws_of_unequal_probability_count_alone(watched: Watched) -> None:
+    """Hard answers are drawn once in ten and wrong half of the time, easy ones nine times in ten and right; the sample is judged besides.
+    Of all answers a quarter is wrong; each answer weighs alike, also where a grader or a verdict without a lot follows.
+    """
+    rng = np.random.default_rng(8)
+    names = watched.serve(1200)
+    hard = np.arange(1200) % 2 == 0
+    wrong, lot = hard & (rng.random(1200) < 0.5), np.where(hard, 0.1, 0.9)
+    own = rng.random(1200) < lot
+    for p in (0.1, 0.9):
+        these = np.flatnonzero(own & (lot == p))
+        watched.judge([names[i] for i in these], 1.0 - wrong[these], propensity=p)
+    sampled = [i for i in range(1200) if in_sample(names[i], 0.05) and not own[i]]
+    watched.judge([names[i] for i in sampled], 1.0 - wrong[sampled])
+    graded = np.flatnonzero(rng.random(1200) < 0.3)
+    watched.judge([names[i] for i in graded], 1.0 - wrong[graded], kind="grader", source="grader", propensity=0.3)
+    corrected = np.flatnonzero(own)[:40]
+    watched.judge([names[i] for i in corrected], 1.0 - wrong[corrected], source="audit")
+    promise = watched.look(share=0.05).promises[0]
+    assert promise.labels == own.sum()
+    assert promise.share == pytest.approx(np.average(wrong[own], weights=1.0 / lot[own]))
+    assert promise.share == pytest.approx(0.25, abs=0.06)
+
+
 def test_what_the_review_queue_picked_is_no_random_sample_however_large_that_is(watched: Watched) -> None:
     """The queue takes the unsure ones first, which are wrong more often; one that would have been judged without it counts all the same."""
     names = watched.serve(400)

@@ -233,6 +233,46 @@ def test_what_the_review_queue_picked_certifies_nothing(config: Path) -> None:
     assert "left out: 600 rows picked by the review queue" in said
 
 
+def unequally_drawn() -> tuple[list[int], list[float], list[bool]]:
+    """Of 4,000 answers half are wrong 4 % and judged eight times in ten, half wrong 40 % and judged once in ten; agreements, lots, outcomes."""
+    rng = np.random.default_rng(12)
+    hard = rng.random(4000) < 0.5
+    lot, right = np.where(hard, 0.1, 0.8), rng.random(4000) >= np.where(hard, 0.4, 0.04)
+    judged = rng.random(4000) < lot
+    agree = rng.integers(7, 10, 4000)[judged]
+    return agree.tolist(), lot[judged].tolist(), right[judged].tolist()
+
+
+def test_answers_drawn_with_unequal_probabilities_count_alike(config: Path, tmp_path: Path) -> None:
+    """22 % of all are wrong; the judged ones, mostly easy, would bear out 12 %. By lot alone, also where a verdict was corrected without one."""
+    agree, lot, right = unequally_drawn()
+    anyio.run(partial(_filled, propensity=[*lot, *[None] * 50]), config, agree + [8] * 50, [*right, *[False] * 50])
+    asked = ("--config", config, "--route", "support", "--json", "-p")
+    refused = json.loads(run(*asked, "answered_wrong<=12%", code=1).stdout)
+    left_out = refused["left_out"]
+    assert left_out["without a lot of their own, beside answers drawn with unequal probabilities"] == 50
+    thinned = left_out["by lot, so that answers drawn with unequal probabilities count alike"]
+    assert refused["n"] + thinned == len(agree)
+    assert 320 < refused["n"] < 480
+    granted = json.loads(run(*asked, "answered_wrong<=30%").stdout)
+    assert granted["promises"][0]["threshold"] <= 0.7, "of all that are answered"
+    rows = [
+        {"id": i, "confidence": a / 10, "correct": y, "propensity": p}
+        for i, (a, p, y) in enumerate(zip(agree, lot, right, strict=True))
+    ]
+    file = (
+        "--data",
+        write(tmp_path / "d.jsonl", rows),
+        "--config",
+        tmp_path / "none.yaml",
+        "-p",
+        "answered_wrong<=12%",
+    )
+    assert json.loads(run(*file, "--json", code=1).stdout)["n"] == refused["n"]
+    alike = write(tmp_path / "e.jsonl", [row | {"propensity": 0.5} for row in rows])
+    assert json.loads(run("--data", alike, *file[2:], "--json").stdout)["n"] == len(rows)
+
+
 def test_picked_verdicts_alone_are_refused(config: Path) -> None:
     anyio.run(partial(_filled, propensity=[PICKED] * 30), config, [5] * 30, [1, 0] * 15)
     said = run("--config", config, "--route", "support", "-p", "answered_wrong<=70%", code=2).stderr

@@ -1,0 +1,52 @@
+"""Labels that were drawn with unequal probabilities, made alike: what tests of equally likely labels need."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hedgerow.calibration.arrays import probabilities, sample
+from hedgerow.calibration.errors import RangeError
+
+
+def thinned(drawn: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Which labels to keep so that every answer was as likely to be labelled and kept as any other.
+
+    Parameters
+    ----------
+    drawn : array_like, shape (n,)
+        Probability, in (0, 1], with which each answer was drawn to be labelled. It may depend on all that was known of the answer, never on
+        whether it was right.
+    rng : numpy.random.Generator
+        Source of the lots. One with a fixed seed: whoever may choose among several draws chooses the one that suits.
+
+    Returns
+    -------
+    ndarray of bool, shape (n,)
+        Each label is kept with probability least / drawn, where least is the smallest of `drawn`; all where these are equal.
+
+    Raises
+    ------
+    RangeError, ShapeError
+        If a probability is not in (0, 1], or there is none.
+
+    Notes
+    -----
+    An answer is labelled and kept with probability drawn * least / drawn = least, whatever it is: what is kept is a simple random sample of all
+    answers, and every test of shares is as exact on it as on labels that were drawn alike, at any n. **Source**: the acceptance-rejection method of
+    von Neumann 1951. **Deviates**: weights of 1 / drawn (Horvitz & Thompson 1952) use all labels, but leave no binomial: the tests would have to bet on
+    weighted losses, whose bounds are wider where most labels weigh alike, and conformal risk control would need weights of answers to come.
+    Of n labels about n times the harmonic share least * mean(1 / drawn) are kept.
+
+    Examples
+    --------
+    >>> thinned([0.5, 0.5, 0.5], rng=np.random.default_rng(0)).tolist()
+    [True, True, True]
+    >>> int(thinned([0.1] * 500 + [1.0] * 5000, rng=np.random.default_rng(0)).sum())
+    981
+    """
+    (p,) = sample(drawn=probabilities("drawn", drawn))
+    if p.min() <= 0.0:
+        raise RangeError("drawn must be > 0")
+    kept: NDArray[np.bool_] = rng.random(p.size) < p.min() / p
+    return kept
