@@ -85,7 +85,7 @@ def kl_divergence(alpha1: ArrayLike, beta1: ArrayLike, alpha2: ArrayLike, beta2:
 
     **Deviates**: for |y - x| <= x / 2 each D is (y - x)^2 times a quadrature of (1 - s) psi'(x + s(y - x)) over [0, 1],
     which keeps the digits that the difference of ln Gammas loses. Two distributions of one mean and of concentrations k and
-    k' still subtract like terms: about log10(k) digits are lost there.
+    k' still subtract like terms: about log10(k) digits are lost there, and what comes out below 0 is 0.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def kl_divergence(alpha1: ArrayLike, beta1: ArrayLike, alpha2: ArrayLike, beta2:
         beta2=parameters("beta2", beta2),
     )
     divergence = _bregman(a1, a2) + _bregman(b1, b2) - _bregman(a1 + b1, a2 + b2)
-    return divergence.reshape(a1.shape)
+    return np.maximum(divergence, 0.0).reshape(a1.shape)
 
 
 def _bregman(x: FloatArray, y: FloatArray) -> FloatArray:

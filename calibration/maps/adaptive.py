@@ -36,7 +36,7 @@ from hedgerow.calibration.maps.counts import (
     log_beta_binomial,
     spread_columns,
 )  # fmt: skip
-from hedgerow.calibration.maps.learning import fit_near_identity, is_separable, require_two_classes
+from hedgerow.calibration.maps.learning import fit_near_identity, is_separable, learnable
 from hedgerow.calibration.maps.local import CLIP, Vector, log_masses, unpacked
 
 LIMIT = float(special.logit(1.0 - CLIP))
@@ -279,7 +279,7 @@ class AdaptiveMap(CalibrationMap):
         NotEnoughData, NegativeSlope
             If the data do not determine it, or would turn the order of confidence round.
         """
-        require_two_classes(mean, correct)
+        learnable(mean, correct, None)
         u = count_columns(mean * cls.BUDGET, cls.BUDGET)[:, 1]
         columns = (u, np.ones_like(u))
         fit, notes = fit_near_identity(columns, correct, np.array([1.0, 0.0]), is_separable(u, correct))

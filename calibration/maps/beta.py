@@ -21,7 +21,7 @@ from hedgerow.calibration.maps.base import (
     log_odds,
     require_finite,
 )
-from hedgerow.calibration.maps.learning import fit_near_identity, is_separable, require_two_classes
+from hedgerow.calibration.maps.learning import FLAT, SAYS_NOTHING, fit_near_identity, is_separable, learnable
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class BetaCalibrationMap(CalibrationMap):
     @classmethod
     def learn(cls, mean: FloatArray, correct: FloatArray, *, weights: FloatArray | None = None) -> Learned:
         """Learn a, b, c by maximum likelihood; a slope that comes out negative is set to 0 and the rest fitted again, as in Kull et al."""
-        require_two_classes(mean, correct)
+        mean, correct, weights = learnable(mean, correct, weights)
         lower, upper = _logarithms(mean)
         available = {"a": lower, "b": -upper}
         separable = is_separable(mean, correct)
@@ -76,6 +76,8 @@ class BetaCalibrationMap(CalibrationMap):
                 columns, correct, np.array([*(1.0 for _ in available), 0.0]), separable, weights
             )
             values = dict(zip((*available, "c"), fit.coefficients.tolist(), strict=True))
+            if max(abs(values[name]) for name in available) <= FLAT:
+                return Learned(cls(0.0, 0.0, values["c"]), notes=(*notes, *SAYS_NOTHING))
             negative = [name for name in available if values[name] < 0.0]
             if not negative:
                 errors = dict(zip((*available, "c"), fit.standard_errors.tolist(), strict=True))

@@ -13,7 +13,7 @@ from hedgerow.calibration.arrays import FloatArray, probabilities
 from hedgerow.calibration.beta import Beta
 from hedgerow.calibration.errors import RangeError, ShapeError
 from hedgerow.calibration.maps.base import CalibrationMap, Learned
-from hedgerow.calibration.maps.learning import few_records, require_ascending, require_two_classes, store_columns
+from hedgerow.calibration.maps.learning import few_records, learnable, require_ascending, store_columns
 from hedgerow.calibration.metrics.binned import equal_mass_starts
 
 
@@ -60,13 +60,13 @@ class HistogramMap(CalibrationMap):
     ) -> Learned:
         """Learn the share of correct answers in `bins` (>= 1) bins of equal mass, with Laplace's rule.
 
-        Weights count inside the bins; where these end is set by the records.
+        Weights count inside the bins; where these end is set by the records that have any.
 
         **Deviates**: from Zadrozny & Elkan 2001, who take the bare share: (hits + 1) / (n + 2) never says "always" of a few records.
         """
         if bins < 1:
             raise RangeError(f"bins must be >= 1, got {bins!r}")
-        require_two_classes(mean, correct)
+        mean, correct, weights = learnable(mean, correct, weights)
         order = np.argsort(mean, kind="stable")
         starts = equal_mass_starts(mean[order], min(bins, len(mean)))
         edges = (mean[order][starts - 1] + mean[order][starts]) / 2.0
@@ -74,4 +74,4 @@ class HistogramMap(CalibrationMap):
         records = np.ones_like(correct) if weights is None else weights
         counts, hits = (np.bincount(place, column, len(edges) + 1) for column in (records, records * correct))
         values = (hits + 1.0) / (counts + 2.0)
-        return Learned(cls(tuple(edges.tolist()), tuple(values.tolist())), notes=few_records(len(mean)))
+        return Learned(cls(tuple(edges.tolist()), tuple(values.tolist())), notes=few_records(correct, weights))

@@ -15,11 +15,12 @@ from hedgerow.calibration.beta import Beta
 from hedgerow.calibration.errors import RangeError, ShapeError
 from hedgerow.calibration.maps.base import CalibrationMap, Learned
 from hedgerow.calibration.maps.learning import (
+    SAYS_NOTHING,
     by_mean,
     few_records,
     isotonic_regression,
+    learnable,
     require_ascending,
-    require_two_classes,
     store_columns,
 )
 
@@ -76,15 +77,11 @@ class IsotonicMap(CalibrationMap):
     @classmethod
     def learn(cls, mean: FloatArray, correct: FloatArray, *, weights: FloatArray | None = None) -> Learned:
         """Learn the best non-decreasing step function, kept as knots with straight lines between them (as scikit-learn keeps it)."""
-        require_two_classes(mean, correct)
+        mean, correct, weights = learnable(mean, correct, weights)
         knots, hits, counts = by_mean(mean, correct, weights)
         values = isotonic_regression(hits / counts, counts)
         corner = np.ones(len(knots), dtype=bool)
         corner[1:-1] = (values[1:-1] != values[:-2]) | (values[1:-1] != values[2:])
-        flat = (
-            ("the same value for every confidence: they do not rank right above wrong",)
-            if np.ptp(values) == 0.0
-            else ()
-        )
+        flat = SAYS_NOTHING if np.ptp(values) == 0.0 else ()
         isotonic = cls(tuple(knots[corner].tolist()), tuple(values[corner].tolist()))
-        return Learned(isotonic, notes=(*few_records(len(mean)), *flat))
+        return Learned(isotonic, notes=(*few_records(correct, weights), *flat))

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from hedgerow.calibration.arrays import FloatArray, probabilities
-from hedgerow.calibration.errors import NotEnoughData, RangeError
+from hedgerow.calibration.arrays import FloatArray, numbers, probabilities
+from hedgerow.calibration.errors import NotEnoughData, RangeError, ShapeError
 from hedgerow.calibration.logistic import Logistic, fit_logistic
 
 TINY = 30
@@ -18,8 +18,38 @@ PRIOR_PRECISION = 1.0
 """Precision of the normal prior around the identity, for each coefficient: about the weight of a few records."""
 
 
-def require_two_classes(mean: FloatArray, correct: FloatArray) -> None:
-    """Raise `NotEnoughData` if nothing can be learned: one class only, or one confidence for all."""
+Learnable = tuple[FloatArray, FloatArray, FloatArray | None]
+FLAT = 1e-7
+"""A slope on the log-odds up to this is zero but for rounding: the confidences say nothing of the outcomes."""
+SAYS_NOTHING = ("the same value for every confidence: they do not rank right above wrong",)
+"""The note of a map that is flat."""
+
+
+def learnable(mean: FloatArray, correct: FloatArray, weights: FloatArray | None) -> Learnable:
+    """The records that stand for any: without those of weight 0, which say nothing of classes, steps or separability either.
+
+    Raises
+    ------
+    NotEnoughData
+        If nothing can be learned: one class, or one confidence for all.
+    RangeError, ShapeError
+        If a weight is negative, not finite or missing.
+    """
+    if weights is not None:
+        weights = numbers("weights", weights)
+        if weights.shape != correct.shape:
+            raise ShapeError(f"{correct.size} records need {correct.size} weights, got shape {weights.shape}")
+        if not (np.isfinite(weights) & (weights >= 0.0)).all():
+            raise RangeError("weights must be finite and >= 0")
+        if not weights.any():
+            raise NotEnoughData("every weight is zero")
+        counted = weights > 0.0
+        mean, correct, weights = mean[counted], correct[counted], weights[counted]
+    _require_two_classes(mean, correct)
+    return mean, correct, weights
+
+
+def _require_two_classes(mean: FloatArray, correct: FloatArray) -> None:
     right = int(correct.sum())
     if right in (0, len(correct)):
         whose = "the only answer is" if len(correct) == 1 else f"all {len(correct)} answers are"
@@ -41,21 +71,27 @@ def fit_near_identity(
     separable: bool,
     weights: FloatArray | None = None,
 ) -> tuple[Logistic, tuple[str, ...]]:
-    """Maximum likelihood; if that does not exist or records are few, the mode under a prior around the identity."""
-    n = len(correct)
+    """Maximum likelihood; the mode under a prior around the identity where that does not exist or records are few."""
+    n = records(correct, weights)
     if not separable and n >= TINY:
         fit = fit_logistic(columns, correct, prior_mean=identity, weights=weights)
         if fit.converged:
             return fit, ()
         separable = True
-    reason = "no maximum of the likelihood (separable)" if separable else f"only {n} records"
+    reason = "no maximum of the likelihood (separable)" if separable else f"only {n:g} records"
     fit = fit_logistic(columns, correct, prior_mean=identity, prior_precision=PRIOR_PRECISION, weights=weights)
     return fit, (f"regularised towards the identity: {reason}",)
 
 
-def few_records(n: int) -> tuple[str, ...]:
-    """A note if step functions are fitted on few records."""
-    return (f"only {n} records: the steps are rough",) if n < TINY else ()
+def records(correct: FloatArray, weights: FloatArray | None) -> float:
+    """How many records these are, or stand for where that is more."""
+    return float(correct.size if weights is None else max(correct.size, weights.sum()))
+
+
+def few_records(correct: FloatArray, weights: FloatArray | None) -> tuple[str, ...]:
+    """A note where steps are fitted on few records."""
+    n = records(correct, weights)
+    return (f"only {n:g} records: the steps are rough",) if n < TINY else ()
 
 
 def by_mean(

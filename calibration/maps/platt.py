@@ -21,7 +21,7 @@ from hedgerow.calibration.maps.base import (
     log_odds,
     require_finite,
 )
-from hedgerow.calibration.maps.learning import fit_near_identity, is_separable, require_two_classes
+from hedgerow.calibration.maps.learning import FLAT, SAYS_NOTHING, fit_near_identity, is_separable, learnable
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class PlattMap(CalibrationMap):
         fit is the mode under a normal prior of precision 1 around the identity (w = 1, b = 0), and a note in the provenance says so.
         Log-odds are limited to +-logit(1 - 1e-7).
         """
-        require_two_classes(mean, correct)
+        mean, correct, weights = learnable(mean, correct, weights)
         return cls.learn_from_targets(mean, correct, correct, LOG_ODDS_LIMIT, allow_negative_slope, weights)
 
     @classmethod
@@ -100,6 +100,8 @@ class PlattMap(CalibrationMap):
         columns = (x, np.ones_like(x))
         fit, notes = fit_near_identity(columns, targets, np.array([1.0, 0.0]), is_separable(x, correct), weights)
         w, b = fit.coefficients.tolist()
+        if abs(w) <= FLAT:
+            w, notes = 0.0, (*notes, *SAYS_NOTHING)
         if w < 0.0 and not allow_negative_slope:
             raise NegativeSlope(
                 f"the slope is {w:.3g}: wrong answers have the higher confidence here, and the map would turn the order of"

@@ -9,7 +9,7 @@ import numpy as np
 
 from hedgerow.calibration.arrays import FloatArray
 from hedgerow.calibration.maps.base import LOG_ODDS_LIMIT, Learned, log_odds
-from hedgerow.calibration.maps.learning import require_two_classes
+from hedgerow.calibration.maps.learning import learnable
 from hedgerow.calibration.maps.platt import PlattMap
 
 UNANIMITY = 3.044522437723423
@@ -54,7 +54,7 @@ class BoundedPlattMap(PlattMap):
         **Deviates**: from RALC, whose 1e-6 floor puts unanimous samples at log-odds of 14 to 16, six times as far out as nine of ten: those
         points then set the slope. Any limit from 2.5 to 4 does about as well on recorded answers (docs/evidence.md, signal space).
         """
-        require_two_classes(mean, correct)
+        mean, correct, weights = learnable(mean, correct, weights)
         limit = limit if np.ptp(log_odds(mean, limit)) > 0.0 else LOG_ODDS_LIMIT
         counts = np.ones_like(correct) if weights is None else weights
         right = (counts * correct).sum()

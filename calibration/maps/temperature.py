@@ -20,7 +20,7 @@ from hedgerow.calibration.maps.base import (
     log_odds,
     require_finite,
 )
-from hedgerow.calibration.maps.learning import fit_near_identity, require_two_classes
+from hedgerow.calibration.maps.learning import FLAT, fit_near_identity, learnable
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +58,14 @@ class TemperatureMap(CalibrationMap):
     @classmethod
     def learn(cls, mean: FloatArray, correct: FloatArray, *, weights: FloatArray | None = None) -> Learned:
         """Learn one slope on the log-odds by maximum likelihood (Guo et al. 2017); the temperature is its inverse."""
-        require_two_classes(mean, correct)
+        mean, correct, weights = learnable(mean, correct, weights)
         x = log_odds(mean)
         sides = np.where(correct == 1.0, x, -x)
         separable = bool((sides >= 0.0).all() or (sides <= 0.0).all())
         fit, notes = fit_near_identity((x,), correct, np.array([1.0]), separable, weights)
         slope, error = fit.coefficients.item(), fit.standard_errors.item()
-        if slope <= 0.0:
+        if slope <= FLAT:
             raise NegativeSlope(
-                f"the slope is {slope:.3g}: no temperature > 0 makes these confidences better; a map with a shift (Platt) may"
+                f"the slope is {slope if slope < -FLAT else 0.0:.3g}: no temperature > 0 makes these confidences better; a map with a shift (Platt) may"
             )
         return Learned(cls(1.0 / slope), {"temperature": error / slope**2}, notes)

@@ -17,8 +17,8 @@ from hedgerow.calibration.maps.learning import (
     by_mean,
     few_records,
     isotonic_regression,
+    learnable,
     require_ascending,
-    require_two_classes,
     store_columns,
 )
 
@@ -88,7 +88,7 @@ class VennAbersMap(CalibrationMap):
 
         **Deviates**: from Vovk et al. 2015 above 2,000 distinct means: these are first grouped into 2,000 of equal mass.
         """
-        require_two_classes(mean, correct)
+        mean, correct, weights = learnable(mean, correct, weights)
         knots, hits, counts = by_mean(_thinned(mean), correct, weights)
         lower: list[float] = []
         upper: list[float] = []
@@ -97,8 +97,8 @@ class VennAbersMap(CalibrationMap):
                 ends.append(_with_one_more(hits, counts, slot, label))
         ordered = [
             max(low, high) for low, high in zip(lower, upper, strict=True)
-        ]  # equal up to rounding at shared points
-        return Learned(cls(tuple(knots.tolist()), tuple(lower), tuple(ordered)), notes=few_records(len(mean)))
+        ]  # equal up to rounding where they meet
+        return Learned(cls(tuple(knots.tolist()), tuple(lower), tuple(ordered)), notes=few_records(correct, weights))
 
 
 def _thinned(mean: FloatArray) -> FloatArray:

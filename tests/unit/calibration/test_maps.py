@@ -11,10 +11,10 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
 from hedgerow.calibration import Beta, FittedMap, PlattMap
-from hedgerow.calibration.errors import CalibrationError, NegativeSlope, NotEnoughData, RangeError
+from hedgerow.calibration.errors import CalibrationError, NegativeSlope, NotEnoughData, RangeError, ShapeError
 from hedgerow.calibration.fitting import fit_map, random_folds
 from hedgerow.calibration.maps import KINDS
-from hedgerow.calibration.maps.base import apply_map, map_from_dict
+from hedgerow.calibration.maps.base import apply_map, map_class, map_from_dict
 from hedgerow.calibration.metrics import smooth_ece
 
 
@@ -211,3 +211,69 @@ def test_a_stored_map_that_makes_no_sense_is_refused(content):
 def test_importing_the_mathematics_does_not_import_scikit_learn_or_plots():
     code = "import hedgerow.calibration.fitting, sys; print({'sklearn', 'matplotlib', 'torch'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
+
+
+KINDS_THAT_LEARN = ("platt", "platt-bounded", "temperature", "beta", "isotonic", "histogram", "venn-abers")
+GRID = np.linspace(0.0, 1.0, 21)
+
+
+def few_means(n, seed=0):
+    """Answers of eight confidences, right as often as these say."""
+    rng = np.random.default_rng(seed)
+    mean = rng.integers(1, 9, n) / 9.0
+    return mean, (rng.random(n) < mean).astype(float)
+
+
+@pytest.mark.parametrize("kind", KINDS_THAT_LEARN)
+def test_records_of_weight_zero_are_as_good_as_not_there(kind):
+    """Where no other has their confidence, where they hide that a threshold divides right from wrong, and where they are all of one class."""
+    mean, correct = few_means(60)
+    weights = (mean > 0.3).astype(float)
+    learn = map_class(kind).learn
+    left = weights > 0.0
+    with_them, without = learn(mean, correct, weights=weights), learn(mean[left], correct[left])
+    np.testing.assert_allclose(with_them.map.means(GRID), without.map.means(GRID), rtol=0, atol=1e-9)
+    divided = np.where(mean > 0.5, 1.0, 0.0)
+    divided[:4] = 1.0 - divided[:4]
+    hidden = np.where(np.arange(60) < 4, 0.0, 1.0)
+    assert learn(mean, divided, weights=hidden).notes == learn(mean[4:], divided[4:]).notes
+    with pytest.raises(NotEnoughData, match="answers are right"):
+        learn(mean, correct, weights=correct)
+    with pytest.raises(NotEnoughData, match="every weight is zero"):
+        learn(mean, correct, weights=np.zeros(60))
+    for wrong in (-1.0, np.nan, np.inf):
+        with pytest.raises(RangeError, match="weights must be finite and >= 0"):
+            learn(mean, correct, weights=np.full(60, wrong))
+    with pytest.raises(ShapeError, match="need 60 weights"):
+        learn(mean, correct, weights=np.ones(59))
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS_THAT_LEARN if kind != "histogram"])
+def test_a_weight_of_ten_is_ten_records(kind):
+    """Sixteen rows that stand for 160 are not few; those of the histogram end where the rows say."""
+    mean = np.tile(np.arange(1, 9) / 9.0, 2)
+    correct = np.repeat([0.0, 1.0], 8)
+    weights = np.where(correct == 1.0, np.round(mean * 18), 18 - np.round(mean * 18))
+    times = weights.astype(int)
+    together, apart = (
+        map_class(kind).learn(mean, correct, weights=weights),
+        map_class(kind).learn(np.repeat(mean, times), np.repeat(correct, times)),
+    )
+    np.testing.assert_allclose(together.map.means(GRID), apart.map.means(GRID), rtol=0, atol=1e-8)
+    assert together.notes == apart.notes == ()
+
+
+@pytest.mark.parametrize("kind", ["platt", "platt-bounded", "beta", "isotonic"])
+@pytest.mark.parametrize("means", [(0.0, 1.0), (0.3, 0.9), (0.2, 0.4)])
+def test_confidences_that_say_nothing_give_their_share_and_no_slope_of_rounding(kind, means):
+    """Two in three are right at both confidences: the likelihood is largest at slope 0, in closed form. Rounding made that an order turned round."""
+    correct = np.tile([0.0, 1.0, 1.0], 20)
+    learned = map_class(kind).learn(np.repeat(means, 30), correct)
+    smoothed = (40 * 41 / 42 + 20 / 22) / 60  # Platt 1999, 2.2
+    np.testing.assert_allclose(learned.map.means(GRID), smoothed if kind == "platt-bounded" else 2 / 3, atol=1e-9)
+    assert learned.notes == ("the same value for every confidence: they do not rank right above wrong",)
+
+
+def test_no_temperature_is_learned_from_confidences_that_say_nothing():
+    with pytest.raises(NegativeSlope, match="the slope is 0: no temperature"):
+        map_class("temperature").learn(np.repeat([0.0, 1.0], 30), np.tile([0.0, 1.0], 30))
