@@ -43,7 +43,7 @@ def thinned(drawn: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.bool_]:
     >>> thinned([0.5, 0.5, 0.5], rng=np.random.default_rng(0)).tolist()
     [True, True, True]
     >>> int(thinned([0.1] * 500 + [1.0] * 5000, rng=np.random.default_rng(0)).sum())
-    981
+    1022
     """
     (p,) = sample(drawn=probabilities("drawn", drawn))
     if p.min() <= 0.0:
