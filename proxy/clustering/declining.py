@@ -1,5 +1,4 @@
-"""Whether an English answer gives none: it is empty, or its speaker does not know, finds nothing or cannot say, and nothing follows that answers
-all the same.
+"""Whether an English answer gives none: its speaker does not know, finds nothing or cannot say, and nothing follows that answers all the same.
 
 What nobody knows ("It is unknown") and what is not so ("There is no evidence for it") answers a question; to have no answer does not.
 """
@@ -50,7 +49,7 @@ def declines(answer: str) -> bool:
     """
     text = answer.strip()[:LOOKED_AT]
     first, *others = _CLAUSE.split(_SORRY.sub("", text, count=1), maxsplit=1)
-    if text and _NO_ANSWER.match(first) is None:
+    if _NO_ANSWER.match(first) is None:
         return False
     return all(_adds_nothing(clause) for rest in others for clause in _CLAUSE.split(rest))
 

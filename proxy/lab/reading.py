@@ -142,7 +142,7 @@ def _not_counted(_usage: Usage) -> None:
 
 async def confidence(row: object, judging: Judging) -> tuple[Json, str | None]:
     """The representative sample, its raw confidence, and the groups of samples by meaning (indices into `samples`); and why the judge could not
-    say which answers mean the same, None where it could.
+    say which answers mean the same, None where it could. Empty samples agree in nothing.
 
     Raises:
         BadInput: the row has not the form of `SampledAnswers`.
@@ -152,6 +152,8 @@ async def confidence(row: object, judging: Judging) -> tuple[Json, str | None]:
     clustering = await judging.clusterer_of(read.question).cluster(read.question, read.samples)
     beta = await SemanticSignal().measure(read.question, [Sample(text) for text in read.samples], clustering)
     draft = read.samples[clustering.draft_index]
+    if not draft.strip():
+        beta = Beta.floored(0, len(read.samples))
     measured = {"draft": draft, **_figures(beta), "groups": [list(cluster) for cluster in clustering.clusters]}
     return measured, _failure(clustering)
 

@@ -18,7 +18,6 @@ from hedgerow.proxy.clustering.declining import declines
         'I cannot find a "Fall Season 2." It is possible that there is a confusion with another title.',
         "There is not enough information to say.",
         "I am unable to find it, but I'm not sure which club you mean.",
-        " \n",
     ],
 )
 def test_who_does_not_know_gives_no_answer(answer: str) -> None:
@@ -39,6 +38,7 @@ def test_who_does_not_know_gives_no_answer(answer: str) -> None:
         "I have no family.",
         "No, I do not think so.",
         "He does not know the answer.",
+        "",
     ],
 )
 def test_what_answers_all_the_same_or_says_that_nobody_knows_is_an_answer(answer: str) -> None:
