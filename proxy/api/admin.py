@@ -21,6 +21,7 @@ from hedgerow.proxy.api.access import (
     StoreOf,
     Views,
 )
+from hedgerow.proxy.api.audit import AnswerId
 from hedgerow.proxy.api.feedback import WITHOUT_NUL, described, unknown_answer_or_claim
 from hedgerow.proxy.audit import operators
 from hedgerow.proxy.audit.operators import Setting
@@ -168,8 +169,8 @@ async def review(
     return {"answers": [asdict(item) for item in items]}
 
 
-@reviewing.post("/{name}")
-async def judge(name: str, verdict: Review, store: StoreOf, services: ServicesOf, reviewer: ReviewerOf) -> Json:
+@reviewing.post("/{id}")
+async def judge(name: AnswerId, verdict: Review, store: StoreOf, services: ServicesOf, reviewer: ReviewerOf) -> Json:
     """A person's verdict on an answer, or on one claim of it."""
     by_person = Verdict(
         name,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import structlog
-from fastapi import APIRouter
+from fastapi import APIRouter, Path
 
 from hedgerow.proxy.api.access import OperatorOf, ReadsOf, ReloaderOf, StoreOf
 from hedgerow.proxy.errors import NotFound
@@ -12,9 +14,11 @@ from hedgerow.proxy.types import Json
 log = structlog.get_logger(__name__)
 router = APIRouter(prefix="/v1/audit")
 
+AnswerId = Annotated[str, Path(alias="id", description="Audit id, or the completion's own id.")]
 
-@router.get("/{name}")
-async def audit(name: str, store: StoreOf, owner: ReadsOf) -> Json:
+
+@router.get("/{id}")
+async def audit(name: AnswerId, store: StoreOf, owner: ReadsOf) -> Json:
     """One audit row with its verdicts; with a named key one of its own."""
     row = await store.get(name)
     if row is None or owner not in (None, row["key"]):
@@ -22,8 +26,8 @@ async def audit(name: str, store: StoreOf, owner: ReadsOf) -> Json:
     return row
 
 
-@router.delete("/{name}")
-async def erase(name: str, store: StoreOf, reloader: ReloaderOf, operator: OperatorOf) -> Json:
+@router.delete("/{id}")
+async def erase(name: AnswerId, store: StoreOf, reloader: ReloaderOf, operator: OperatorOf) -> Json:
     """Erase the texts of one answer, also from the cache of samples; its figures stay. Only for operators."""
     if not await store.erase(name, actor=operator.name or "admin"):
         raise unknown(name)

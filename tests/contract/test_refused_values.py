@@ -43,3 +43,11 @@ def test_a_refused_value_is_told_in_words(address: str) -> None:
         reply = httpx.post(address + path, json=content, headers=ADMIN)
         message = reply.json()["error"]["message"]
         assert (reply.status_code, message[: len(sentence)]) == (400, sentence)
+
+
+def test_paths_are_called_as_on_the_page_of_the_api(address: str) -> None:
+    """Whoever reads `/docs` or makes a client from `/openapi.json` finds the names of docs/api.md: an answer has an `id`, a key a `name`."""
+    written = (Path(__file__).parents[2] / "docs" / "api.md").read_text(encoding="utf-8")
+    paths = [path for path in httpx.get(address + "/openapi.json").json()["paths"] if "{" in path]
+    assert {"/v1/audit/{id}", "/v1/admin/review/{id}", "/v1/admin/keys/{name}"} <= set(paths)
+    assert all(path.partition("}")[0] + "}" in written for path in paths)
