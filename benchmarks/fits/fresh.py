@@ -34,7 +34,7 @@ MOST_BEGIN = 2
 """Replies of a kind by models that were made before chat."""
 BY_SOURCE = {
     "evouna": 40, "hotpot_llama31_8b": 32, "halueval_general": 28, "factscore_human": 26, "refchecker_nq": 26, "mt_bench": 12, "begin": 12, "haluquestqa": 11, "arena_hard": 2,
-    "simpleqa_gpt5mini": 26, "graph_uncertainty_bios": 20, "graph_uncertainty_popqa": 20, "wikibio_gpt3": 16,
+    "simpleqa_gpt5mini": 26, "graph_uncertainty_bios": 20, "graph_uncertainty_popqa": 20, "wikibio_gpt3": 16, "truthfulqa_llada8b": 40, "nq_qwen25_1_5b": 8, "triviaqa_llama13b": 8,
 }  # fmt: skip
 """What the sets from the eleventh on are drawn by, since few prompts are left for most kinds."""
 SHIPPED = frozenset({"Apache-2.0", "MIT", "CC BY 4.0"})
@@ -66,6 +66,9 @@ def unshipped(data: Path) -> Iterator[Source]:
             yield Source(
                 "simpleqa_gpt5mini", "", row["question"], f"{row['id']}#{key}", row["question"], row[key]["text"]
             )
+    for name, file in (("truthfulqa_llada8b", "truthfulqa.jsonl.gz"), ("nq_qwen25_1_5b", "nq_open.jsonl")):
+        for row in reading._lines(data / "samples" / name / file):
+            yield Source(name, "", row["question"], row["id"], row["question"], row["samples"][0]["text"])
 
 
 def draw_by_source(data: Path, name: str, seed: int) -> list[Row]:

@@ -97,6 +97,8 @@ def sources(data: Path) -> Iterator[Source]:
 
 def _lines(file: Path) -> list[Any]:
     data = file.read_bytes()
+    if file.suffix == ".jsonl":
+        return [json.loads(line) for line in data.splitlines()]
     text = gzip.decompress(data) if file.suffix == ".gz" else lzma.decompress(data)
     return [json.loads(line) for line in text.splitlines()]
 

@@ -41,7 +41,7 @@ from benchmarks.performance.first_token import measure as first_token
 from hedgerow.proxy.lab.rewording import Reworder, default_reworder
 
 OF_EACH_KIND, ROUNDS = 150, 200
-SETS = tuple(f"fresh-{number}" for number in range(1, 14))
+SETS = tuple(f"fresh-{number}" for number in range(1, 15))
 """Fresh answers, in the order in which they were read; of some of the last three the grades alone are kept."""
 LAST = SETS[-3:]
 PICTURE = ROOT / "docs" / "evidence" / "rewriting.svg"
