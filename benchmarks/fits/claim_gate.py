@@ -1,7 +1,7 @@
 """Fit proxy/rewriting/claims.json on labelled sentences of real answers: `python -m benchmarks.fits.claim_gate [--check]`.
 
 The sentences are those of tests/data/claims.tsv; what the rules leave open is learnt from, each twice, with its question and without; figures are of requests
-that reach the gate: asked for a claim, answered without code. The threshold is set by folds of whole prompts of the fitted part; `held` and `last` are measured and nothing else.
+that reach the gate: asked for a claim, answered without code. The threshold is set by folds of whole prompts of the fitted part; `held`, `last` and `unseen` are measured and nothing else.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ gate called claims or nearly did, so nothing is measured on it."""
 
 @dataclass(frozen=True)
 class Sentence:
-    """A labelled sentence: `split` is tuned, held, or fresh, later, last and newest (drawn one after the other, each labelled when all before it was done); `claim` is yes,
+    """A labelled sentence: `split` is tuned, held, or fresh, later, last, newest and unseen (drawn one after the other, each labelled when all before it was done); `claim` is yes,
     no or either; `reaches` whether its request is calibrated at all.
     """
 
@@ -125,11 +125,12 @@ def main() -> None:
         "tuned, by folds",
     )
     weights = fit(tuned)
-    held, last = ([row for row in rows if row.split == split] for split in ("held", "last"))
+    held, last, unseen = ([row for row in rows if row.split == split] for split in ("held", "last", "unseen"))
     for name, some in (
         ("held out, what reaches the gate", [r for r in held if r.reaches]),
         ("held out, every sentence", held),
         ("last, what reaches the gate", [r for r in last if r.reaches]),
+        ("unseen, what reaches the gate", [r for r in unseen if r.reaches]),
     ):
         report(some, scores(weights, some) >= threshold, name)
     fitted = {

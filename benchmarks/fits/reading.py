@@ -38,7 +38,8 @@ read. Of `fresh-1` (seed 2207) something was learnt before `fresh-2` (seed 3301)
 was drawn from more sources (answers with samples, dialogues, judged facts) and with targets .1 to .95; 29 of its prompts are held-out ones of tests/data/claims.tsv. `fresh-4` to
 `fresh-7` are drawn by `benchmarks.fits.fresh` (seeds 5504, 6605, 7706, 8809), each by the rules that the one before it had mended; so are `fresh-8` to `fresh-10` (seeds 9908, 11019, 12121), with `known_prompt` where another
 answer to the prompt was read. `fresh-11` (seed 13131) is drawn by source; the half of it that may not be copied is in reading_unshipped.jsonl, grades alone.
-`fresh-12` (seed 14141) is drawn alike, about half as many of each source; `fresh-13` (seed 15151) alike too, with targets of .3, .4, .5, .6, .7, .8 and .85 and without BEGIN.
+`fresh-12` (seed 14141) is drawn alike, about half as many of each source; `fresh-13` (seed 15151) alike too, with targets of .3, .4, .5, .6, .7, .8 and .85 and without BEGIN; `fresh-14` (seed 16161) is drawn
+alike with answers to TruthfulQA and short ones to NQ besides, targets .1 to .95.
 """
 ADVERSARIAL = FILE.with_name("reading_adversarial.jsonl")
 """Short answers of our own, each with one thing that invites a mistake, which is its kind."""

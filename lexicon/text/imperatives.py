@@ -78,6 +78,8 @@ _TITLE = re.compile(
 """A text without a stop whose words have capitals ("Stand by Me"), or a way of saying."""
 _TELLS = word_set("notice note recall observe remember")
 """Make the reader look at what follows: "Notice that the more positive ..."."""
+_STATES = word_set("stay get keep remain")
+"""What a participle follows: "Stay hydrated by drinking water."."""
 _NUMBERS = word_set("one two three four five six seven eight nine ten")
 _SUBORDINATES = RELATIVISERS | word_set("until till once before after as")
 _FINITE = AUXILIARIES | FINITE_VERBS
@@ -143,7 +145,7 @@ def _is_verb_here(words: Sequence[str], *, introduced: bool) -> bool:
         return not any(word[0].isupper() for word in words[2:5]) or not _has_verb(words[1:])
     if second in _ADJUNCTS or second.endswith("ly"):
         return first not in NOUNS_TOO or not _has_verb(words[1:])
-    return first in VERBS and len(words) > 2 and not _is_subject(words)
+    return first in VERBS and len(words) > 2 and (first in _STATES or not _is_subject(words))
 
 
 def _is_subject(words: Sequence[str]) -> bool:

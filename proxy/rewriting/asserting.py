@@ -26,10 +26,12 @@ _OWN_DOUBT = re.compile(
     rf"(?<!\bI )\bcould\b(?! \d| (?:(?:also|already|even|only) )?{_ABLE}\b)|\b(?:less|more) likely to\b(?![^.;]*\bthan\b)|"
     r"(?<!\bI )\b(?:might|(?-i:may)|must)\b(?! \d)|\b(?:seems?|looks?|sounds?) like\b|\b(?:appears?|seems?|seemed|appeared) (?:not )?to\b|\blikely (?:not )?to (?:be|have)\b|"
     r"\bunless\b|\bneither\b|, no doubt\b|% (?:chance|probability)|\.\.\.|…|"
-    r"\b(?:unlikely|reportedly|allegedly|supposedly|arguably|potentially|(?:said|reported|rumou?red|alleged) to|it is (?:\w+ )?(?:accepted|agreed|believed|thought|said|assumed) that|(?:sources|records|reports|accounts) (?:indicate|suggest|say)|(?:is|was) (?:\w{1,15} )?(?:considered|regarded) (?:to be |as )?one of the|(?:is|are|was|were) (?:\w{1,15} )?(?:believed|thought|assumed|presumed) to|(?:clearly|obviously) (?:the|an?))\b|, of course\b",
+    r"\b(?:unlikely|reportedly|allegedly|supposedly|arguably|potentially|(?:said|reported|rumou?red|alleged) to|it is (?:\w+ )?(?:accepted|agreed|believed|thought|said|assumed) that|(?:sources|records|reports|accounts) (?:indicate|report|suggest|say)|(?:is|are|was|were) (?:\w{1,15} )?(?:believed|thought|assumed|presumed) to|(?:clearly|obviously) (?:the|an?))\b|, of course\b|"
+    r"\b(?:is|are|was|were) (?:(?:also|still|now|\w+ly|often|sometimes) ){0,2}(?:considered|regarded|deemed)\b|"
+    r"\b(?:is|are|was|were) (?:also )?(?:often|sometimes|\w+ly) (?:attributed|credited|recogni[sz]ed|accepted|associated|believed|thought|cited|seen|viewed|held)\b",
     re.IGNORECASE,
 )
-"""Doubt that is part of what a sentence says ("It might be X"): without it the sentence would say something else. "Theresa May" has none,
+"""Doubt that is part of what a sentence says ("It might be X"), or what others hold ("It is often attributed to X"): without it the sentence would say something else. "Theresa May" has none,
 nor what somebody could do ("He could read at four"), nor a comparison ("more likely to fall ill than others")."""
 _ADVERB_OF_DOUBT = r"(?:possibly|probably|perhaps|maybe|likely|presumably)\b"
 _OF_A_PART = re.compile(rf", (?:\w{{1,20}} ){{0,2}}{_ADVERB_OF_DOUBT} (?!it\b)")
@@ -42,7 +44,7 @@ _REPORTED = re.compile(
 
 _CORRECTS_ITSELF = re.compile(
     r"(?:['’]s|\b(?:is|was|are|were)) (?:incorrect|not (?:correct|accurate|the (?:correct|right|actual|answer|film|movie|song|book|one)\b))|"
-    r"[,;] however\b|\bno, it (?:is|was)\b|\bbut,? (?:no,|I (?:can |could )?f(?:ou|i)nd\b|(?:it|that|this|he|she) (?:is|was) not\b)",
+    r"[,;] however\b|\bno, it (?:is|was)\b|\bbut (?:that|this|it)(?: is|['’]s| was) an? (?:different|separate|another)\b|\bbut,? (?:no,|I (?:can |could )?f(?:ou|i)nd\b|(?:it|that|this|he|she) (?:is|was) not\b)",
     re.IGNORECASE,
 )
 """ "It was X, but it was not the film you are looking for": a hedge would speak for both halves."""
@@ -103,11 +105,12 @@ def main_sentence(parts: Sequence[Piece], language: str = "en", question: str = 
     if _ASKS_BACK.search(parts[first].text) or _TERM.search("".join(piece.text for piece in parts[: first + 1])):
         return None
     if is_worked_solution("".join(piece.text for piece in parts), question):
-        indices = [index for index in indices[-1:] if _REMARK.match(parts[index].text) is None]
+        indices = _result_of(parts, indices, language)
     asserting = [
         index
         for index in indices
         if (alone or not _is_line(parts[index].text, language, is_first=index == indices[0]))
+        and (index == first or not parts[index].text[:1].islower() or parts[first].text[:1].islower())
         and asserts(parts[index].text, language)
     ]
     if len(asserting) > 1 and _concludes(parts[asserting[0]].text, parts[asserting[-1]].text):
@@ -125,6 +128,17 @@ def main_sentence(parts: Sequence[Piece], language: str = "en", question: str = 
     return next(iter(asserting), None)
 
 
+def _result_of(parts: Sequence[Piece], indices: Sequence[int], language: str) -> list[int]:
+    """The last sentence of a worked solution where it says the result, else the first where it does ("The answer is 10. Here is how: ...")."""
+    last = [index for index in indices[-1:] if _REMARK.match(parts[index].text) is None]
+    if (
+        any(asserts(parts[index].text, language) for index in last)
+        or _ANSWERS_FIRST.match(parts[indices[0]].text) is None
+    ):
+        return last
+    return [indices[0]]
+
+
 def takes_no_stand(texts: Sequence[str]) -> bool:
     """Whether an English answer says after its first sentence that it could not find out, thinks otherwise or needs to know more."""
     return any(map(_GIVES_UP.match, texts[1:]))
@@ -136,9 +150,14 @@ def is_no_statement(draft: str, texts: Sequence[str], question: str = "") -> boo
     """
     if not texts:
         return False
-    asks = len(texts) > 1 and NO_ASSERTION.match(texts[0]) is not None and _GIVES_UP.match(texts[-1]) is not None
+    asks = (
+        len(texts) > 1
+        and NO_ASSERTION.match(texts[0]) is not None
+        and (_GIVES_UP.match(texts[-1]) or _IF_YOU_COULD.match(texts[-1])) is not None
+    )
     return (
         asks
+        or (_DECLINES.match(texts[0]) is not None and not any(map(_ANSWERS_YET.search, texts)))
         or _ASKS_BACK.search(texts[0]) is not None
         or _REFUSES.match(texts[0]) is not None
         or _ILLUSTRATES.match(texts[0]) is not None
@@ -163,8 +182,23 @@ _ASKS_FOR_IDEAS = re.compile(
     re.IGNORECASE,
 )
 _NOT_KNOWN = re.compile(
-    r"\bthere is no (?:(?:\w{1,20} )?information (?:provided|available|given)|(?:definit(?:e|ive)|single|clear|specific|correct|right|simple) answer)\b",
+    r"\bthere is no (?:(?:\w{1,20} )?information (?:provided|available|given)|(?:definit(?:e|ive)|single|clear|specific|correct|right|simple) answer)\b|"
+    r"\bthe (?:given |provided )?(?:text|passage|article|narrative|story|paragraph|prompt|input|sentence|dialogue)s? (?:does|do|did) not (?:\w{1,20} )?(?:provide|mention|specify|state|contain|include|say|give|indicate)\b",
     re.IGNORECASE,
+)
+_DECLINES = re.compile(
+    r"(?:unfortunately\b[^.]{0,80}?|(?:I['’]m |I am )?(?:very )?(?:sorry|afraid)\b[^.]{0,40}?|as an? (?:AI|language)\b[^.]{0,60}?)?\bI (?:do not|don['’]t|cannot|can['’]t|could not|couldn['’]t|am (?:unable|not able) to) "
+    r"(?:have (?:enough|any|access|information|the)|predict|determine|provide|find|tell|answer|identify|access|verify|confirm)\b|"
+    r"it is (?:unclear|unknown|not known|not clear)\b",
+    re.IGNORECASE,
+)
+"""Opens an answer that does not know; what follows without a "However" is no answer either."""
+_ANSWERS_YET = re.compile(
+    r"\b(?:however|but|though|although|that said|still|nevertheless|in general|generally|based on|assuming|according to|likely|probably|guess|would be|think|believe)\b",
+    re.IGNORECASE,
+)
+_IF_YOU_COULD = re.compile(
+    r"if you (?:can|could|would|have)(?: please)? (?:provide|give|share|clarify|specify|tell|any|more)\b", re.IGNORECASE
 )
 
 

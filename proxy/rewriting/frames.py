@@ -25,11 +25,20 @@ _REST_OF_TITLE = re.compile(
 _NEXT_NAME = re.compile(r"\s+[A-Z][\w'’]*")
 _FIRST_WORD = re.compile(r"^([*_\"“”'‘«„(\[]*)([^\W\d_]+)(['’][^\W\d_]+)?")
 _TITLE = re.compile(r"^[*_]*An?\s+(?:[A-Z][\w'’-]*\s+(?:(?:of|the|and|in|to|for|on)\s+)*)+[A-Z][\w'’-]*[*_]*[.!]?$")
+_TITLE_OF_A_WORK = re.compile(
+    r"(?:The|An?)(?: (?:of|the|and|in|to|for|on|a|an|at|with))*(?: [A-Z\d][\w'’-]*(?: (?:of|the|and|in|to|for|on|a|an|at|with))*){1,7}"
+)
+_ASKS_FOR_A_WORK = re.compile(
+    r"\b(?:books?|novels?|films?|movies?|songs?|albums?|shows?|series|plays?|musicals?|operas?|poems?|paintings?|games?|stor(?:y|ies)|magazines?|newspapers?|sitcoms?|episodes?)\b",
+    re.IGNORECASE,
+)
 _LETTER = re.compile(r"\s+(?:is|was|has|had|and|or|equals|can|does|did)\b|[,.]")
 _GERUND = re.compile(
     r"[*_]*[A-Z][a-z]+ing (?:a|an|the|this|that|these|your|their|its|to|with|more|too|enough|such|both|all|for|regularly)\b"
 )
 """An "-ing" word with an object after it ("Managing a patient ...") is a verb, not a name ("Beijing is ...")."""
+_ABSTRACT = re.compile(r"[A-Z][a-z]+(?:ities|lties|ness|tions|sions|ments|ologists|isms|ships|ancies|encies)")
+"""Endings that names seldom have: "Difficulties", "Archaeologists"."""
 _DENIAL = re.compile(
     r"\b(?:doubt|doubtful|not|surprised|unlikely|improbable|inconceivable|remotely|barely|whether|"
     r"(?:little|slight|small|slim|remote|low|outside|no|any|tiny|faint) (?:chance|probability|possibility)|slight)\b"
@@ -119,6 +128,8 @@ def lowers(text: str, around: Surroundings) -> bool | None:
         return False
     if around.language != "en":
         return word.lower() in grammar(around.language).small or (bool(tail) and len(word) <= 2) or None
+    if _TITLE_OF_A_WORK.fullmatch(text.strip('*_.!"“” ')) and _ASKS_FOR_A_WORK.search(around.question):
+        return False  # "The Lightning Thief"
     if word == "I" or _TITLE.match(text) or (len(word) == 1 and text[match.end() : match.end() + 1] == "."):
         return False
     if word == "A" and _LETTER.match(text, match.end()):
@@ -130,7 +141,7 @@ def lowers(text: str, around: Surroundings) -> bool | None:
         return False  # "The Others", written so inside a sentence elsewhere
     if word.lower() in PLAIN_OPENERS:
         return word.lower() in CLOSED_CLASS or not re.match(r"\s+[A-Z]", text[match.end() :])  # "Red" in "Red Sea"
-    if _GERUND.match(text):
+    if _GERUND.match(text) or (_ABSTRACT.fullmatch(word) and text[match.end() :][:2].strip().islower()):
         return True
     if re.match(r" [A-Z]", text[match.end() :]):
         return None  # "Costa Brava", whatever is small elsewhere
@@ -202,12 +213,17 @@ def disturbs_start(text: str, shape: Shape) -> bool:
 
 
 def _clause(text: str, shape: Shape, around: Surroundings) -> str | None:
-    if shape.kind != "clause" or _EXPLAINS_A_WORD.match(shape.body):
+    before_verb = shape.body[: shape.adverb_at or 0]
+    if shape.kind != "clause" or _EXPLAINS_A_WORD.match(shape.body) or _AFTER_LABEL.search(before_verb):
+        return None
+    if text.endswith(" that {clause}") and shape.body[:5].lower() in ("that ", "that'", "that’"):
         return None
     opening = text.partition("{clause}")[0].rstrip(" ,")
     if around.language == "en" and (_REPORTS if " " in opening else _LEADS_IN).match(shape.body):
         return None
     if shape.head and opening.endswith((" but", " aber", " mais", " pero")):
+        if shape.goes_on:
+            return None  # "I am not certain, but therefore, ..."
         answer = decapitalise(shape.head + shape.body, around)
         return capitalise(text.replace("{clause}", answer)) + _full_stop(shape, around)
     body = decapitalise(shape.body, around)
@@ -220,6 +236,12 @@ def _fragment(text: str, shape: Shape, around: Surroundings) -> str | None:
     if shape.kind != "fragment" or shape.head or _NO_SUBJECT.match(shape.body):
         return None
     opening, _, rest = text.partition("{fragment}")
+    if (
+        shape.unsure
+        and opening.rstrip().endswith((" be", "likely"))
+        and " " not in opening.rstrip().removesuffix(" be")
+    ):
+        return None  # "Likely, people who trust can cross the sea"
     if not opening:
         closed = shape.body.endswith((",", ";")) or (shape.stopped and not shape.end and not shape.body.endswith("."))
         return (
@@ -229,7 +251,7 @@ def _fragment(text: str, shape: Shape, around: Surroundings) -> str | None:
         )
     end = _full_stop(shape, around) if " " in opening.strip() else shape.end
     manner = opening.rstrip()
-    if shape.unsure and manner.endswith(" be") and _PRONOUN.match(shape.body):
+    if shape.unsure and manner.endswith(" be"):
         return None  # "It may well be this encourages responsible use."
     if around.language == "en" and manner and _LEADS_IN.match(shape.body):
         return None
@@ -254,7 +276,7 @@ def _adverb(text: str, shape: Shape, around: Surroundings) -> str | None:
         return None
     if around.language == "en" and _NO_ADVERB_AFTER.search(left):
         return None  # "instructions to possibly do things", "other quite possibly developed countries"
-    if left.endswith(",") and _AMONG_NOUNS.match(right):
+    if (left.endswith(",") and _AMONG_NOUNS.match(right)) or _SAID_IN_PASSING.search(left):
         return None
     twice = _GENERALISES.match(right) or (left.endswith((" can", " could")) and _POSSIBLY.search(text))
     if twice or _MANNER.search(left) or not right.strip("*_ :") or right.startswith((",", ":")):
@@ -272,6 +294,8 @@ _LEADS_IN = re.compile(
 """What a sentence leads in with; an adverb before it would be read with it alone."""
 _EXPLAINS_A_WORD = re.compile(r"[\"“][^\"”]{1,40}[\"”] (?:indicates?|means?|refers?|denotes?|stands? for|is used)\b")
 """'"There" indicates a place.': what comes before it would seem to be within the quotation's sentence."""
+_AFTER_LABEL = re.compile(r": | [–—-] ")
+""" "Natural language processing – models are used ...": a hedge before it would doubt the name."""
 _PRONOUN = re.compile(r"(?:this|that|these|those|it|he|she|they|we|you)\b", re.IGNORECASE)
 _NO_SUBJECT = re.compile(r"(?:is|are|was|were|has|have|had) (?!it\b|he\b|she\b|they\b|there\b|this\b)[a-z]")
 """What goes on with the question's subject: "is an American actor ..."."""
@@ -297,7 +321,11 @@ def _comma(text: str, shape: Shape, around: Surroundings) -> str:
     return "" if bare else ","
 
 
-_GENERALISES = re.compile(r"(?:typically|usually|generally|often|commonly|mostly|mainly|primarily|sometimes)\b")
+_SAID_IN_PASSING = re.compile(r"\b(?:claiming|saying|arguing|alleging|stating|suggesting|believing|thinking)\b")
+""" "They avoid suits, claiming the information is | mere gossip": the verb is that of what is claimed."""
+_GENERALISES = re.compile(
+    r"(?:typically|usually|generally|often|commonly|mostly|mainly|primarily|sometimes|not (?:necessarily|always|entirely))\b"
+)
 """What no other adverb may stand before: "are quite possibly typically characterized"."""
 _POSSIBLY = re.compile(r"\b(?:possibly|perhaps|maybe|conceivably)\b")
 """What says again what "can" says: "can quite possibly cause"."""
@@ -314,7 +342,8 @@ def _modal(text: str, shape: Shape, around: Surroundings) -> str | None:
     if (
         not right.strip("*_ :")
         or (verb := _BE.search(left)) is None
-        or _NO_INFINITIVE.match(right)
+        or (_NO_INFINITIVE.match(right) and not (_EXISTS.search(left) and right.startswith("no ")))
+        or _SAID_IN_PASSING.search(left)
         or _SAID_BY_ONE.search(left[: verb.start()])
     ):
         return None
@@ -331,6 +360,8 @@ _NO_INFINITIVE = re.compile(
     r"(?:to|able|going|about|there|it|been|both|all|each|also|already|still|often|usually|generally|commonly|never|always|not|no|\w+ly)\b",
     re.IGNORECASE,
 )
+_EXISTS = re.compile(r"\b[Tt]here\s+(?:is|are|was|were)\s+$")
+""" "There may be no cure" reads better than "There is possibly no cure"."""
 _AFTER_BE = re.compile(r"(?:\b(?:is|are|was|were)|['’](?:s|re))$")
 _MANNER = re.compile(r"\b(?:(?!only\b)[A-Za-z][a-z]*ly|never|ever|always|often|seldom|also|still|just|even)$")
 """An adverb right before the place for another one."""

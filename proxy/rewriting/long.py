@@ -34,7 +34,7 @@ from hedgerow.proxy.rewriting.claims import is_claim, is_problem
 from hedgerow.proxy.rewriting.frames import LOW, Surroundings, capitalise, distance, is_plain, nearest_foreign
 from hedgerow.proxy.rewriting.guard import FactGuard
 from hedgerow.proxy.rewriting.placing import put
-from hedgerow.proxy.rewriting.stream import unsaid
+from hedgerow.proxy.rewriting.stream import nearest_of, unsaid
 from hedgerow.proxy.rewriting.strip import Stripper
 from hedgerow.proxy.rewriting.template import WITHIN, TemplateRewriter, choose
 from hedgerow.proxy.types import Placement, Rewording, Rewrite, RewriteRequest, SentenceStatus, WordedSentence
@@ -64,6 +64,11 @@ _GLOSS = re.compile(r"[^.:\n]{1,60} [-–—] [a-z]")
 """An item that says in a few words what it names: "Force of contraction - the force produced by the muscle"."""
 _SOME = re.compile(r"(?:Some|Certain) (?!of the\b)[a-z]")
 """Opens what says that there are some, which is hardly ever wrong."""
+_PRAISES = re.compile(
+    r"[^,]{1,80}? (?:is|are|was|were) (?:also |still |now |perhaps )?(?:(?:best |well |widely |also )?known for\b|remembered\b|(?:an?|the) (?:\w{1,20} )?(?:prolific|talented|gifted|versatile|beloved|celebrated|renowned|respected|"
+    r"influential|visionary|dedicated|passionate|accomplished|iconic|legendary|skilled|key|vital|powerful|true|testament|reflection|reminder|symbol of|challenge)\b)"
+)
+"""Judges somebody or something: there are claims about which a doubt says more."""
 _WORDS_OF_A_NAME = 8
 """Words up to which an item names something; what says more has a place for a hedge, or is not a claim."""
 
@@ -128,7 +133,7 @@ def reword_sentences(
     wording = _Wording(question, language, nearest, guard, template.strippers.of(language), parts, targets)
     if decided is not None:
         wording.decided = {indices[number]: placement for number, placement in decided.items()}
-    if known and (note := note_of(known, language, said)) is not None:
+    if known and (note := note_of(known, language, said, draft)) is not None:
         return wording.outcome(draft, note)
     if is_worked_solution(draft, question):
         last = max((i for i, target in targets.items() if target is not None), default=None)
@@ -139,6 +144,11 @@ def reword_sentences(
     low = [i for i, target in targets.items() if target is not None and stands_out(target)]
     wording.word(sorted(low, key=lambda i: targets[i].mean))  # type: ignore[union-attr] # those without a target are left out
     wording.mark([(end, beta) for end, beta in cells if stands_out(beta)], draft)
+    nothing_worded = (
+        wording.decided is None and not any(hedge for _, hedge in wording.done.values()) and not wording.marked
+    )
+    if nothing_worded and known and fmean(beta.mean for beta in known) < DOUBTFUL:
+        return wording.outcome(draft, _nearest_note(_about(known), language, said, draft))
     return wording.outcome(draft)
 
 
@@ -165,7 +175,7 @@ def standing_out(known: Sequence[Beta]) -> Callable[[Beta], bool]:
     return stands_out
 
 
-def note_of(known: Sequence[Beta], language: str, said: str = "") -> Closing | None:
+def note_of(known: Sequence[Beta], language: str, said: str = "", draft: str = "") -> Closing | None:
     """The note for an answer of these claims; None where few of them are in doubt, or some stand out that can be named instead."""
     mean = fmean(beta.mean for beta in known)
     in_doubt = sum(beta.mean < HALF for beta in known) / len(known)
@@ -173,7 +183,12 @@ def note_of(known: Sequence[Beta], language: str, said: str = "") -> Closing | N
         in_doubt <= HALF and (mean >= DOUBTFUL or any(map(standing_out(known), known)))
     ):
         return None
-    return _nearest_note(Beta.from_mean(mean, known[0].concentration), language, said)
+    return _nearest_note(_about(known), language, said, draft)
+
+
+def _about(known: Sequence[Beta]) -> Beta:
+    """The confidence in all of these claims together."""
+    return Beta.from_mean(fmean(beta.mean for beta in known), known[0].concentration)
 
 
 def note_on_list(request: RewriteRequest) -> Closing | None:
@@ -185,17 +200,17 @@ def note_on_list(request: RewriteRequest) -> Closing | None:
     stands = language == "en" and is_no_statement(request.draft, texts, request.question)
     if stands or not any(asserts(text, language) for text in texts):
         return None
-    return _nearest_note(request.target, language, request.said)
+    return _nearest_note(request.target, language, request.said, request.draft)
 
 
-def _nearest_note(about: Beta, language: str, said: str) -> Closing | None:
+def _nearest_note(about: Beta, language: str, said: str, draft: str) -> Closing | None:
     notes = written(language).notes if about.mean <= LOW else written(language).parts
-    return min(unsaid(notes, said), key=lambda note: distance(note.beta, about), default=None)
+    return nearest_of(unsaid(notes, said), about, draft)
 
 
-def with_note(draft: str, note: str) -> str:
-    """The answer with a note after it, but before its farewell; itself where it ends with that note already."""
-    if draft.rstrip().endswith(note):
+def with_note(draft: str, note: str, language: str = "en") -> str:
+    """The answer with a note after it, but before its farewell; itself where it ends with a note already."""
+    if draft.rstrip().endswith(tuple(each.text for each in (*written(language).notes, *written(language).parts))):
         return draft
     body, farewell = without_farewell(draft)
     return f"{body.rstrip()}\n\n{note}" + (f"\n\n{farewell.strip()}" if farewell.strip() else "")
@@ -263,7 +278,10 @@ class _Wording:
         if self.decided is not None:
             return _is_prose(piece)
         granted = self.language == "en" and (
-            _SOME.match(piece.text) or is_background(piece.text, self.question) or defines(piece.text)
+            _SOME.match(piece.text)
+            or _PRAISES.match(piece.text)
+            or is_background(piece.text, self.question)
+            or defines(piece.text)
         )
         if granted:
             return False
@@ -378,7 +396,7 @@ class _Wording:
             text, "plain", Reason.NO_HEDGE_NEEDED, None, None, tuple(self.refused), None, sentences=worded
         )
         if note is not None:
-            noted = with_note(draft, note.text)
+            noted = with_note(draft, note.text, self.language)
             shift = len(noted) - len(draft.rstrip())
             body_end = len(without_farewell(draft)[0])
             after = tuple(

@@ -32,7 +32,7 @@ _NOT_KNOWN = (
     rf"(?:There is )?no (?:reliable |verified |specific )?(?:record|{_THINGS})\b",
     r"There (?:is|are|was) no (?:\w+ )?(?:definit(?:e|ive) |specific |single |clear |correct |one |right )?answers?\b",
     rf"There is (?:very |only |too )?(?:limited|little) {_THINGS}\b|(?:There (?:is|was) )?(?:not|too little|insufficient) (?:enough |sufficient )?information\b",
-    rf"(?:[^,]{{1,80}}, )?It(?:['’]s| is) (?:not possible|impossible) to {one_of('determine say know tell provide give find calculate')}\b",
+    rf"(?:[^,]{{1,80}}, )?It(?:['’]s| is) (?:not possible|impossible) (?:for \w{{1,20}} )?to {one_of('answer apply determine predict say know tell provide give find calculate')}\b",
     rf"More (?:{_THINGS}|context) (?:is|are|would be) (?:needed|required)\b|[^.]{{0,80}}\bwe need more information\b",
 )
 """Nobody knows, or not from this."""
@@ -40,7 +40,7 @@ _NOT_KNOWN = (
 _DEPENDS = (
     r"(?:it|this|that)(?: all| really)? depends\b",
     r".{0,60}\bdepends on (?:the (?:specific|type|version|model|context)|your|which|what|how|where|whether)\b",
-    r".{0,120}\b(?:(?:can|may) vary|var(?:y|ies)(?: \w+)? (?:depending|from \w+ to|by))\b",
+    r".{0,120}\b(?:(?:can|may) vary|var(?:y|ies)(?: \w+)? (?:depending|from \w+ to|by)|changes? (?:with every|with each|every|from \w+ to))\b",
 )
 
 _POLITE = (

@@ -16,7 +16,7 @@ from hedgerow.proxy.protocols import Guard, Rewriter
 from hedgerow.proxy.rewriting.frames import LOW, is_plain
 from hedgerow.proxy.rewriting.guard import LONG, Reader, perceived_confidence
 from hedgerow.proxy.rewriting.long import note_on_list, with_note, without_farewell
-from hedgerow.proxy.rewriting.stream import append_confidence_sentence
+from hedgerow.proxy.rewriting.stream import append_confidence_sentence, note_of_doubt
 from hedgerow.proxy.types import Rewording, Rewrite, RewriteRequest, Usage, Verdict
 
 BASELINES = frozenset({"direct_beta", "hedged_qa"})
@@ -85,6 +85,13 @@ async def reword(
             tried.refused.append(f"{rewriter.name}:{verdict.reason}")
             asked = _next(asked, rewriter, rewrite, _complaint(verdict))
     last = tried.refused[-1].partition(":")[2] if tried.refused else Reason.NO_REWRITER
+    if last == Reason.NO_FRAME and (note := note_of_doubt(request)) is not None:
+        text = (
+            with_note(request.draft, note.text)
+            if "\n" in request.draft.strip()
+            else f"{request.draft.rstrip()} {note.text}"
+        )
+        return Rewording(text, "hedged", None, None, "closing", tuple(tried.refused), note.beta, tried.usage)
     return await tried.left_alone(request, "unhedged", last, reader)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from zlib import crc32
 
 from hedgerow.calibration import Beta
 from hedgerow.lexicon import NO_HEDGE, Match
@@ -21,6 +22,10 @@ from hedgerow.proxy.types import Rewording, RewriteRequest
 _WORD = re.compile(r"\s*\S+\s*?(?=\s|$)|\s+")
 WORDS_A_PIECE = 4
 """About what a model's server sends at once when it is quick."""
+ABOUT_AS_NEAR = 0.012
+"""Closing sentences whose distances from the target differ by less than this are equally good."""
+NOTED_BELOW = 0.45
+"""Mean below which an answer without a place for a hedge gets a note; above it stands."""
 _LONGEST = 48
 """Characters after which even a text without spaces is cut."""
 
@@ -63,7 +68,7 @@ def append_confidence_sentence_sync(request: RewriteRequest, reader: Reader | No
         language == "en" and is_no_statement(request.draft, texts, request.question)
     ):
         return replace(plain, reason=Reason.NO_ASSERTION)
-    if (closing := closing_sentence(request.target, request.hedges, language, request.said)) is None:
+    if (closing := closing_sentence(request.target, request.hedges, language, request.said, request.draft)) is None:
         return replace(plain, status="unhedged", reason=Reason.NO_FRAME)
     if any(each.text in request.draft for each in (*written(language).closings, *written(language).notes)):
         return replace(plain, reason=Reason.ALREADY_HEDGED)
@@ -72,7 +77,9 @@ def append_confidence_sentence_sync(request: RewriteRequest, reader: Reader | No
     return Rewording(text, "hedged", None, closing.hedge, "closing", perceived=perceived)
 
 
-def closing_sentence(target: Beta, matches: Sequence[Match], language: str, said: str = "") -> Closing | None:
+def closing_sentence(
+    target: Beta, matches: Sequence[Match], language: str, said: str = "", answer: str = ""
+) -> Closing | None:
     """The sentence that says how sure the answer before it is: a note at little confidence, else that of the best hedge that has one. None where the
     language has none. One that was `said` at the end of the last answer gives way to the next.
     """
@@ -81,8 +88,24 @@ def closing_sentence(target: Beta, matches: Sequence[Match], language: str, said
     retrieved = (by_hedge[match.hedge.id] for match in matches if match.hedge.id in by_hedge)
     if target.mean > LOW and language == "en" and (closing := next(retrieved, None)) is not None:
         return closing
-    sentences = unsaid(known.notes if target.mean <= LOW else known.closings, said)
-    return min(sentences, key=lambda each: distance(each.beta, target), default=None)
+    return nearest_of(unsaid(known.notes if target.mean <= LOW else known.closings, said), target, answer)
+
+
+def nearest_of(sentences: Sequence[Closing], target: Beta, answer: str) -> Closing | None:
+    """The sentence that sounds as sure as the target; which of those about as near depends on the answer, so that not all end alike."""
+    by_distance = [(distance(each.beta, target), each) for each in sentences]
+    best = min((far for far, _ in by_distance), default=0.0)
+    near = (each for far, each in by_distance if far <= best + ABOUT_AS_NEAR)
+    return min(near, key=lambda each: crc32(f"{answer}|{each.text}".encode()), default=None)
+
+
+def note_of_doubt(request: RewriteRequest) -> Closing | None:
+    """The note for an English answer in doubt that has no place for a hedge ("This answer is uncertain."); None from a mean of `NOTED_BELOW` on and where it breaks off."""
+    stopped = request.draft.rstrip()[-1:] in '.!)"”'
+    if request.language != "en" or request.must_hedge or request.target.mean >= NOTED_BELOW or not stopped:
+        return None
+    own = [closing for closing in written("en").closings if closing.hedge is None]
+    return nearest_of(unsaid(own, request.said), request.target, request.draft)
 
 
 def unsaid(sentences: Sequence[Closing], said: str) -> Sequence[Closing]:

@@ -15,8 +15,8 @@ _OFTEN = r"(?:just|also|really|never|always|still|recently|actually|only|even|pe
 _OF_MYSELF = re.compile(
     rf"(?:(?i:yes|no|yeah|oh|well|so|and|but|wow|haha|me too)\b[,.!]? )*[Ii](?:['’]ve| have)? (?:{_OFTEN} )*(?:used to|did(?: not|n['’]t)?|(?:have|had) (?:not|never|n['’]t)|got an?|haven['’]t|loved?|liked?|enjoy(?:ed)?|"
     r"hated?|prefer(?:red)?|lived?|grew|went|saw|seen|heard|watch(?:ed)?|play(?:ed)?|wish(?:ed)?|work(?:ed)?|tried|bought|own(?:ed)?|visit(?:ed)?|met|miss(?:ed)?|agree|wonder|wanna|gotta|ate|eat|feel|felt|"
-    r"have an?|have (?:two|three|some|my)|had an?|bet|hear you|go to|listen(?:ed)?|do my|see (?:that|how)|rode|ride|drive|drove|collect(?:ed)?|travell?ed|moved|was (?:so|born|raised|very|really|just|in|a kid|a child|never|always)|cried|laughed|take|took|would (?:like|love)|know (?!that\b|for\b|of no\b)\w+|guess I|think so)\b"
-    rf"|(?:(?i:yes|no|yeah|oh|well|so|and|but)\b[,.!]? )*[Ii](?:['’]m| am) (?:{_OFTEN} )*(?:a (?:huge|big) fan|from|into|more of|obsessed|so|glad|allergic|scared|jealous|interested|currently|new to|fascinated|a vegetarian|a vegan)\b"
+    r"have an?|have (?:two|three|some|my)|had an?|bet|hear you|go to|listen(?:ed)?|do my|see (?:that|how)|rode|ride|drive|drove|collect(?:ed)?|travell?ed|moved|was (?:so|born|raised|very|really|just|in|a kid|a child|never|always)|cried|laughed|take|took|would (?:like|love)|know (?!that\b|for\b|of no\b)\w+|provide|process|answer|generate|assist|exist|guess I|think so)\b"
+    rf"|(?:(?i:yes|no|yeah|oh|well|so|and|but)\b[,.!]? )*[Ii](?:['’]m| am) (?:{_OFTEN} )*(?:a (?:huge|big) fan|from|into|more of|obsessed|so|glad|(?!(?:guess|think|assum|suppos|lean)ing\b)[a-z]+ing\b|allergic|scared|jealous|interested|currently|new to|fascinated|a vegetarian|a vegan)\b"
 )
 """What somebody tells of himself ("I used to eat meat"); "I Love Lucy" is a title."""
 _PERSONAL = re.compile(
@@ -89,6 +89,14 @@ _FELT = re.compile(
 """ "It's too mysterious." """
 
 
+_OPEN = re.compile(
+    r"\b(?:is|are|was|['’]s) (?:\w+ )?(?:subjective|debatable|a matter of (?:\w+ )?(?:taste|opinion|preference|debate|perspective|choice))\b|"
+    r"\bthere (?:is|are|has been|remains) (?:some|much|considerable|ongoing|a lot of) (?:debate|disagreement|controversy|dispute)\b",
+    re.IGNORECASE,
+)
+""" "That is subjective.": it takes no side."""
+
+
 def is_taste(sentence: str) -> bool:
     """Whether a sentence judges and does not state.
 
@@ -96,9 +104,9 @@ def is_taste(sentence: str) -> bool:
     (True, False, False)
     """
     text = masked(closed_up(sentence))
-    return (_TASTE.search(text) or _LIKENS.search(text) or _FELT.fullmatch(text)) is not None and not any(
-        c.isdigit() for c in sentence
-    )
+    return (
+        _TASTE.search(text) or _OPEN.search(text) or _LIKENS.search(text) or _FELT.fullmatch(text)
+    ) is not None and not any(c.isdigit() for c in sentence)
 
 
 def is_cut_off(sentence: str) -> bool:

@@ -12,7 +12,7 @@ from hedgerow.lexicon import NO_HEDGE, Frame, FrameKind, Hedge, Match, load
 from hedgerow.lexicon.text.english import AUXILIARIES, PARTICIPLES, PAST_VERBS
 from hedgerow.lexicon.text.language import known_language_of
 from hedgerow.lexicon.text.sentences import Piece
-from hedgerow.lexicon.text.shape import Shape, shape
+from hedgerow.lexicon.text.shape import Shape, led_in, shape
 from hedgerow.proxy.computing import compute
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.outcomes import Reason
@@ -39,7 +39,12 @@ NEAR_TIE = 0.025
 """Wordings whose costs differ by less than this are equally good; which is taken depends on the answer, so that they vary."""
 
 _HEARSAY = frozenset({"reportedly", "allegedly", "supposedly", "potentially", "arguably", "theoretically"})
+_SAID_AFTER = frozenset(
+    f"{{fragment}}, {word}" for word in ("perhaps", "possibly", "quite possibly", "probably", "presumably")
+)
 _WE = re.compile(r"(?:^|, )(?:though )?we\b", re.IGNORECASE)
+_SPEAKS = re.compile(r"\b(?:I|we|my)\b|, \{clause\}")
+"""Wordings that stay before what leads into a clause: "In Austria, I think that ..." would be where it is thought."""
 _OUR = re.compile(r"\b[Ww]e\b|\bour\b")
 _LAME = re.compile(
     r"(?:^|, )(?:and|which) (?:there|this|that|is)\b|^with |^as an? |^at my |"
@@ -184,16 +189,15 @@ _COSTS: tuple[tuple[float, Callable[[_Option], object]], ...] = (
     # "I think that Managing a patient ...": or is it a name? What stands beside the verb or at the end does not ask
     (0.2, lambda o: o.sentence.kind == "clause" and o.around.language != "de" and _COMMON_NOUN.match(o.sentence.body)
         and frames.disturbs_start(o.worded, o.sentence) and lowers(o.sentence.body, o.around) is None),
-    # "Presumably Archaeologists, historians and experts excavate ...": a statement whose verb was not seen
-    (0.1, lambda o: o.sentence.unsure and o.sentence.kind == "fragment" and _COMMON_NOUN.match(o.sentence.body)
-        and frames.disturbs_start(o.worded, o.sentence) and lowers(o.sentence.body, o.around) is None),
-    # "Perhaps Constitutional monarchy"
-    (0.03, lambda o: o.sentence.kind == "fragment" and _COMMON_NOUN.match(o.sentence.body)
+    # "Perhaps Constitutional monarchy" rather than "Constitutional monarchy, perhaps"
+    (0.06, lambda o: o.sentence.kind == "fragment" and _COMMON_NOUN.match(o.sentence.body)
         and frames.disturbs_start(o.worded, o.sentence) and lowers(o.sentence.body, o.around) is None),
     # "Possibly, Bell played for Ohio" where "Bell possibly played" is at hand
     (0.015, lambda o: o.frame.kind == "clause" and o.sentence.adverb_at is not None and o.frame.text.endswith(", {clause}")),
     # "There is a chance that it always holds", "... that X is an Australian actor": a chance is of what happens, not of what is so
     (0.04, lambda o: " chance that " in o.frame.text and _STANDING.search(o.sentence.body[: (o.sentence.adverb_at or 0) + 12])),
+    # "It is possible that it can cause redness"
+    (0.06, lambda o: " possible that " in o.frame.text and re.search(r"\b(?:can|could|may|might)\b", o.sentence.body[: (o.sentence.adverb_at or 0) + 6])),
     # beside the verb a hedge reads more naturally than before the sentence
     (0.015, lambda o: o.frame.kind == "clause" and o.sentence.adverb_at is not None),
     # "A was probably born in 1950, and B was born in 1960" doubts the one and not the other
@@ -215,7 +219,11 @@ _COSTS: tuple[tuple[float, Callable[[_Option], object]], ...] = (
     # "New crust forms there, it seems." rather than "It seems the answer is new crust forms there."
     (0.015, lambda o: o.sentence.unsure and o.frame.kind == "fragment" and not o.frame.text.startswith("{")),
     # "If it rains, the match seems to be moved": an appearance of what has not happened
-    (0.1, lambda o: o.frame.kind == "modal" and o.frame.text.endswith(" to") and _CONDITIONAL.match(o.sentence.body)),
+    (0.1, lambda o: o.frame.kind == "modal" and o.frame.text.endswith(" to") and _CONDITIONAL.match(o.sentence.head + o.sentence.body)),
+    # "There is possibly no cure" where "There may be no cure" is at hand
+    (0.05, lambda o: o.frame.kind == "adverb" and o.hedge.beta.mean < 0.6 and o.sentence.adverb_at is not None and o.sentence.body.startswith("no ", o.sentence.adverb_at)),
+    # "Rome, perhaps." says it after the answer: for where the first word may be a name or not
+    (0.03, lambda o: o.frame.kind == "fragment" and o.frame.text in _SAID_AFTER),
     # "Quite possibly Cyrillic." rather than "It may well be Cyrillic."
     (0.03, lambda o: o.frame.kind == "fragment" and " well be {" in o.frame.text),
     # a label before the answer reads less naturally than a hedge in it
@@ -270,19 +278,26 @@ def choose(
         sentence, kinds = replace(sentence, adverb_at=at), {"adverb"}
     elif kinds is None and is_half_a_title(sentence.head, sentence.body):
         kinds = WITHIN
+    led = led_in(sentence) if around.language == "en" and kinds is None else sentence
+    unseen = (
+        sentence.unsure and _COMMON_NOUN.match(sentence.body) is not None and lowers(sentence.body, around) is None
+    )  # "Perhaps Extreme charges cause stress": a statement whose verb was not seen, and its first word may be a name
     compares = _COMPARES.search(sentence.body) is not None
     parts_title = kinds is WITHIN and (sentence.kind == "clause" or sentence.unsure)  # "Capital: probably Paris"
     options: list[tuple[float, int, Hedge, str]] = []
     for match in matches:
         for order, frame in enumerate(frames.usable(match.hedge)):
-            worded = frames.apply(frame, sentence, around) if kinds is None or frame.kind in kinds else None
-            if worded is None or (parts_title and frames.disturbs_start(worded, sentence)):
+            taken = sentence if frame.kind == "parenthetical" or _SPEAKS.search(frame.text) else led
+            worded = frames.apply(frame, taken, around) if kinds is None or frame.kind in kinds else None
+            if worded is None or ((parts_title or unseen) and frames.disturbs_start(worded, taken)):
+                continue
+            if frame.text in _SAID_AFTER and frames.breaks_off(taken.body):
                 continue
             if compares and ("likel" in frame.text or " chance " in frame.text):
                 continue
             if original and capitalise(worded) == capitalise(original):
                 return match.hedge, worded
-            option = _Option(frame, match.hedge, sentence, worded, around)
+            option = _Option(frame, match.hedge, taken, worded, around)
             awkward = sum(cost for cost, applies in _COSTS if applies(option))
             options.append(
                 (match.distance + 0.003 * order + awkward, _lot(sentence.body, frame.text), match.hedge, worded)

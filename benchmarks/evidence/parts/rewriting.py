@@ -122,7 +122,7 @@ Of the texts that were changed, with the share when the set was drawn:
 {len(SETS)} sets of fresh answers, drawn when the rules were written. From what was wrong in one something was learnt before the next was read, so each is fresh when first read, and the last alone has
 had nothing mended for it before the figures beside it. The first two hold more questions of fact; from the third on all sources are in them, replies of models from before chat
 (BEGIN) and answers of an 8B model to questions of two steps (HotpotQA) among them, many of them broken off or taken back in the same breath; targets .1 to .95. The long technical prompts are nearly used up: \
-the last sets hold few or none, and the last has targets of .3 to .85 alone, where a hedge goes into a sentence or a note follows. From the fourth on `python -m benchmarks.fits.fresh` draws them, of prompts in no other set; from the eighth on \
+the last sets hold few or none; the thirteenth has targets of .3 to .85 alone, where a hedge goes into a sentence or a note follows, and the fourteenth answers to TruthfulQA, whose questions have false premises. From the fourth on `python -m benchmarks.fits.fresh` draws them, of prompts in no other set; from the eighth on \
 other models' answers to prompts that are in one come in. Of the last three, drawn by source, some may not be copied: they count below the table alone:
 
 | set | answers | changed now | A / B / C / D when first read | A / B / C / D now |

@@ -47,9 +47,9 @@ def test_nothing_is_appended_to_what_cannot_be_qualified(draft: str, reason: str
 
 def test_a_hedge_without_a_closing_sentence_is_closed_by_the_nearest() -> None:
     own = replace(load()["probably"], id="i-dare-say")
-    assert (
-        appended(replace(request_for("It was Paris."), hedges=(Match(own, 0.0),))).text
-        == "It was Paris. It seems likely that this is right."
+    assert appended(replace(request_for("It was Paris."), hedges=(Match(own, 0.0),))).text in (
+        "It was Paris. It seems likely that this is right.",
+        "It was Paris. This may well be right.",
     )
 
 
@@ -92,19 +92,27 @@ def test_a_note_that_closed_the_last_answer_is_not_written_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("draft", "mean", "note"),
+    ("draft", "mean", "says"),
     [
-        ("1. Maine\n2. Vermont\n3. Ohio", 0.55, "Parts of this answer are uncertain; please verify them."),
-        ("The members were:\n\n- George\n- Roy\n", 0.4, "Much of this answer is uncertain; please verify it."),
+        ("1. Maine\n2. Vermont\n3. Ohio", 0.55, 0.58),
+        ("The members were:\n\n- George\n- Roy\n", 0.4, 0.42),
         ("1. Maine\n2. Vermont\n3. Ohio", 0.8, None),
         ("It is Maine. For comparison:\n- Vermont is smaller.", 0.55, None),
         ("Follow these steps:\n1. Preheat the oven.\n2. Whisk the eggs.", 0.4, None),
         ("We divide:\n- 12 by 3\n- 8 by 2\n\nTherefore, it is 4.", 0.55, None),
     ],
 )
-def test_a_list_in_doubt_gets_a_note_and_no_item_a_hedge(draft: str, mean: float, note: str | None) -> None:
+def test_a_list_in_doubt_gets_a_note_and_no_item_a_hedge(draft: str, mean: float, says: float | None) -> None:
     done = anyio.run(lambda: reword(request_for(draft, mean), rewriters=[TEMPLATE], guard=GUARD))
-    assert ("\n\nP" in done.text or "\n\nM" in done.text) == (note is not None)
-    if note is not None:
-        assert done.text == f"{draft.rstrip()}\n\n{note}"
+    about = [round(note.beta.mean, 2) for note in written().parts if done.text == f"{draft.rstrip()}\n\n{note.text}"]
+    assert about == ([] if says is None else [says])
+    if says is not None:
         assert (done.status, done.rewriter) == ("hedged", "closing")
+
+
+def test_answers_of_little_confidence_do_not_all_end_alike() -> None:
+    ends = {
+        reworded(request_for(f"It was built in {year}.", 0.1)).text.partition(". ")[2] for year in range(1900, 1930)
+    }
+    assert len(ends) >= 3
+    assert ends <= {note.text for note in written().notes}

@@ -193,3 +193,36 @@ def test_no_adverb_stands_before_what_a_sentence_leads_in_with() -> None:
         assert (
             not worded.endswith(" after leaving Carthage, Aeneas and his fleet sailed to Sicily.") or " that " in worded
         )
+
+
+@pytest.mark.parametrize("mean", [0.1, 0.6])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "I provide information and answer questions.",
+        "I'm working on my next project.",
+        "Unfortunately I do not have enough information to name the author. Books often have odd titles. If you could provide more, I can look again.",
+        "I cannot predict the outcome of the match. Both teams are strong and have won before.",
+        "It is unclear when they get back together. They part several times.",
+        "Unfortunately, the story does not mention where it takes place. It names two princes.",
+        "Without further information about your address, it is not possible for me to provide an answer.",
+    ],
+)
+def test_what_gives_no_answer_stands(answer: str, mean: float) -> None:
+    assert _worded("What can you tell me?", answer, mean) == answer
+
+
+def test_an_answer_after_a_disclaimer_is_hedged() -> None:
+    answer = "I do not have access to live data. However, the population of Brazil was 203 million in 2022."
+    assert _worded("How many people live in Brazil?", answer, 0.6) != answer
+
+
+def test_a_matter_of_taste_stands() -> None:
+    assert _worded("What is the best beer?", "That is subjective.", 0.8) == "That is subjective."
+
+
+def test_an_answer_in_doubt_without_a_place_for_a_hedge_gets_a_note_and_a_likely_one_none() -> None:
+    draft = "Yes, because it grows from the flower of the plant."
+    noted = _worded("Is it a fruit?", draft, 0.35)
+    assert noted.removeprefix(f"{draft} ") in {"This answer is uncertain.", "It is not certain that this is right."}
+    assert _worded("Is it a fruit?", draft, 0.65) == draft

@@ -67,6 +67,10 @@ def test_a_name_is_no_doubt() -> None:
         "It is widely accepted that Elvis sold the most records.",
         "Most sources indicate she taught there from 1980 to 1984.",
         "The prize is considered one of the most prestigious in the world.",
+        "The saying is often attributed to Voltaire.",
+        "Matthew is regarded as a saint in the Eastern churches.",
+        "Sources report that he was found by the club's owner.",
+        "It came out on Riot, but that is a different record.",
     ],
 )
 def test_doubt_about_a_part_or_of_another_is_not_the_answers_own(draft: str) -> None:
@@ -200,3 +204,37 @@ def test_the_sentence_that_puts_it_right_is_hedged() -> None:
     assert word(draft, {"adverb": "probably"}).startswith(
         "Florence Pugh was not in that film. The film instead probably"
     )
+
+
+@pytest.mark.parametrize(
+    ("frame", "draft", "question", "worded"),
+    [
+        ({"clause": "it is likely that {clause}"}, "In Austria, they speak German.", "", "In Austria, it is likely that they speak German."),
+        ({"clause": "perhaps {clause}"}, "If a ticket costs $2, then the total is $8.", "", "If a ticket costs $2, then perhaps the total is $8."),
+        ({"clause": "it is likely that {clause}"}, "In 1776, the declaration was signed.", "", "It is likely that in 1776, the declaration was signed."),
+        ({"modal": "may"}, "There is no cure for it.", "", "There may be no cure for it."),
+        ({"fragment": "possibly {fragment}"}, "The Lightning Thief", "What is the first book of the series?", "Possibly The Lightning Thief"),
+        ({"fragment": "possibly {fragment}"}, "The Dutch navy", "Who lost the battle?", "Possibly the Dutch navy"),
+        ({"clause": "perhaps {clause}"}, "Difficulties are a way to grow.", "", "Perhaps difficulties are a way to grow."),
+    ],
+)  # fmt: skip
+def test_a_hedge_stands_in_the_clause_that_it_is_about(
+    frame: dict[str, str], draft: str, question: str, worded: str
+) -> None:
+    assert word(draft, frame, question) == worded
+
+
+@pytest.mark.parametrize(
+    ("frame", "draft"),
+    [
+        ({"fragment": "it may well be {fragment}"}, "Delegating duties to towns helped the rulers of the empire"),
+        ({"fragment": "perhaps {fragment}"}, "Extreme charges of such cells shorten their lives"),
+        ({"clause": "it is likely that {clause}"}, "That is when the rods are replaced."),
+        ({"clause": "it is likely that {clause}"}, "Language processing – models are used in it."),
+        ({"modal": "might"}, "They avoid suits, claiming the story is mere gossip."),
+        ({"clause": "I am not certain, but {clause}"}, "Therefore, the rest is lost."),
+    ],
+)
+def test_a_frame_that_would_be_awkward_is_not_used(frame: dict[str, str], draft: str) -> None:
+    with pytest.raises(StepFailed, match="no_frame"):
+        word(draft, frame)
