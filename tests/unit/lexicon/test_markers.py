@@ -87,7 +87,7 @@ def test_wordings_of_one_marker_have_one_name(written, name):
     "Keep a positive attitude.", "Speak slowly and clearly, without notes.", "First, clearly define the task.", "Only certain folders are read.",
     "I want to be sure I understand.", "It tries every possible key.", "Otherwise, it is not possible.", "It appeared on their first album.",
     "That makes it appear as if nothing was there.", "This is a great chance to meet others.", "Use a table that looks like this:",
-    "I do not have access to internet tools.", "Here is what the page might look like.", "I know, I know.",
+    "I do not have access to internet tools.", "Here is what the page might look like.", "It shows what the future of music may look like.", "I know, I know.",
     "I cannot tell a lie.", "It makes it clear that she lied.", 'The song "Seems Like Old Times" is on.',
     "It was a hall where players could explore.", "May I look it up?", "What might your group have felt?", "There is no further information available.",
     "The more likely an event is, the higher is its probability.", "She wrote back, suggesting that they meet.", "In this example I assume that they collide.",
