@@ -8,6 +8,7 @@ import lzma
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
+from itertools import islice
 from operator import add
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from benchmarks.evidence.holding_out import Estimate
 from benchmarks.evidence.marked import Marked, Tally, plain, tally, varied
 from hedgerow.calibration.metrics import wilson_interval
 from hedgerow.lexicon.perception.markers import find_markers
+from hedgerow.lexicon.text.sentences import sentence_spans
 from hedgerow.proxy.lab.markers.analysis import METRIC_NAMES, Gathered, document
 from hedgerow.proxy.lab.markers.lexicon import UNSTABLE, is_stable, own_lexicon
 from hedgerow.proxy.lab.markers.measuring import asserting, confidence_of, verdicts_by_words
@@ -60,6 +62,7 @@ LATEST = ("ninth", "tenth", "eleventh", "twelfth", "thirteenth", "fourteenth", "
 LEAST = 10
 """Sentences that a marker needs."""
 TIMED = 20_000
+ORDINARY = 1_000
 LONG = {"graph_uncertainty_bios": "biographies", "graph_uncertainty_popqa": "PopQA"}
 SHOWN = 14
 
@@ -95,7 +98,7 @@ def section(data: Path) -> str:
             f"Without a test split, so that MICs rest on all sentences. Own CD-MAE: the CD-MAE of one marker; below {UNSTABLE:g} it has a place in the model's lexicon "
             f"({len(own_lexicon(own['models'][0], gather(hedged(data)).sentences))} entries here; `hedgerow markers --lexicon`).",
             "![What gpt-5-mini means by its hedges](markers.svg)",
-            goals.table(goals_of()),
+            goals.table(goals_of(data)),
         ]
     )
 
@@ -165,11 +168,22 @@ def _line(title: str, met: Tally | None, now: Tally | None) -> str:
     return f"| {title} | {drawn.sentences:,} | {drawn.there:,} | {first[0]} | {first[1]} | {today} |"
 
 
-def per_second() -> float:
-    """Sentences spotted a second on one core: those of the file, over and over; the best of five runs, which other work disturbs least."""
-    texts = [json.loads(line)["text"] for line in MARKED.read_text(encoding="utf-8").splitlines()]
+def per_second(texts: list[str]) -> float:
+    """Sentences spotted a second on one core: these, over and over; the best of five runs, which other work disturbs least."""
     find_markers(texts[0])
     return max(TIMED / _seconds(texts) for _ in range(5))
+
+
+def chosen_by_words() -> list[str]:
+    """The older sentences, chosen for words that may be markers: nine in ten hold one, which is the hardest case."""
+    return [json.loads(line)["text"] for line in MARKED.read_text(encoding="utf-8").splitlines()]
+
+
+def ordinary(data: Path) -> list[str]:
+    """All sentences of the first ORDINARY answers of HaluEval, as an answer is read."""
+    with lzma.open(data / "long_form/halueval_general.jsonl.xz", "rt", encoding="utf-8") as lines:
+        answers = [json.loads(line)["answer"] for line in islice(lines, ORDINARY)]
+    return [answer[start:end] for answer in answers for start, end in sentence_spans(answer)]
 
 
 def _seconds(texts: list[str]) -> float:
@@ -179,11 +193,11 @@ def _seconds(texts: list[str]) -> float:
     return time.process_time() - start
 
 
-def goals_of() -> list[goals.Goal]:
+def goals_of(data: Path) -> list[goals.Goal]:
     """The goals of the part."""
     all_met, latest, modals = _first_met(FIRST_MET), _first_met(LATEST), measured()["held"]
     drawn = reduce(add, PLAIN_MET.values())
-    speed = per_second()
+    hardest, usual = per_second(chosen_by_words()), per_second(ordinary(data))
     longer = "what data indicate, ways of saying that one does not know, what somebody was able to do: each new draw has some that no rule holds"
     return [
         goals.Goal("precision of spotting, varied words as first met >= .97", _share(all_met.right, all_met.found), 0.97, True, longer),
@@ -194,7 +208,8 @@ def goals_of() -> list[goals.Goal]:
         goals.Goal("recall of spotting, a plain random draw as first met >= .98", _share(drawn.met, drawn.there), 0.98, True, "careful readers meet .982 of the marks"),
         goals.Goal("precision of spotting may, might, could, held out >= .97", _share(modals.right, modals.found), 0.97, True, ""),
         goals.Goal("recall of spotting may, might, could, held out >= .98", _share(modals.met, modals.there), 0.98, True, ""),
-        goals.Goal("sentences spotted a second on one core >= 10,000", Estimate(speed, speed, speed, TIMED), 10_000, True, "a gate before the grammar", ",.0f"),
+        goals.Goal("sentences of ordinary answers spotted a second on one core >= 10,000", Estimate(usual, usual, usual, TIMED), 10_000, True, "", ",.0f"),
+        goals.Goal("the same of sentences chosen for words that may be markers >= 10,000", Estimate(hardest, hardest, hardest, TIMED), 10_000, True, "a quicker cutting into words; the machine of the measurement was shared", ",.0f"),
     ]  # fmt: skip
 
 
