@@ -324,10 +324,20 @@ def _verb_at(tokens: list[re.Match[str]], i: int, lower: str, introduced: bool) 
         and not (previous.endswith("s") or previous in w.SUBJECT_PRONOUNS)
     ):
         return None  # "the television show", but "bones contain"
+    if _describes(tokens, i, lower, following):
+        return None
     if lower in w.FINITE_VERBS and previous not in w.DETERMINERS | w.PREPOSITIONS | {"and", "or"} | w.BE:
         return _Verb(None if _may_be_participle(tokens, i, lower) else token.start())
     past = lower.endswith("ed") and len(lower) > 4 and i + 1 < len(tokens) and _after_subject(tokens, i)
     return _Verb(None) if past else None
+
+
+def _describes(tokens: list[re.Match[str]], i: int, lower: str, following: str) -> bool:
+    """True for a participle beside a noun: "integers entered by the user", "the film, directed by Lee, ..."."""
+    if not (lower.endswith("ed") or lower in w.PARTICIPLES):
+        return False
+    apart = tokens[i].string[tokens[i - 1].end() : tokens[i].start()]
+    return following == "by" or ("," in apart and following in w.PREPOSITIONS)
 
 
 def _may_be_participle(tokens: list[re.Match[str]], i: int, lower: str) -> bool:

@@ -41,7 +41,8 @@ _BEFORE_CLAUSE = (
     r"I (?:really |honestly |strongly |firmly |do |would |personally |'d )?(?:think|believe|guess|suspect|suppose|assume|reckon|imagine|presume)",
     r"I(?:'d| would) (?:say|guess|bet|imagine|venture)",
     r"it (?:seems|appears|would seem|would appear)(?: likely)?(?! like(?:ly)?\b)",
-    r"(?:my|the) (?:(?:best|random|wild|educated|most likely) )?(?:guess|answer) (?:is|would be)",
+    r"(?:my|the) (?:(?:best|random|wild|educated|most likely) )?guess (?:is|would be)",
+    r"(?:my|the) (?:best|most likely) answer (?:is|would be)",
     r"chances are",
     r"I can (?:tell you|say)",
 )

@@ -29,7 +29,7 @@ ANSWERS = [
     "query: capital of France", "<|im_start|>assistant",
 ]  # fmt: skip
 PROSE = [
-    "Paris.", "The capital of France is Paris.", "It is 42.", "42", "B", "Yes.", "No, whales are mammals.", "Canberra, not Sydney.",
+    "Paris.", "78.37 °C", "The capital of France is Paris.", "It is 42.", "42", "B", "Yes.", "No, whales are mammals.", "Canberra, not Sydney.",
     "There are three types: igneous, sedimentary and metamorphic.", "Note: the treaty was signed in 1648.", "NATO was founded in 1949.",
     "Select committees examine policy.", "About 5 < 6 people.", "Updated rules apply from 2024.", "J. K. Rowling", "Ada Lovelace (1815-1852)",
     "- Lima\n- Quito\n- Bogota", "1. Mercury\n2. Venus\n3. Earth", "Paris, France", "Lima, Peru, in 1535", "Rome; it was founded in 753 BC.", "About $20,000 a year.",

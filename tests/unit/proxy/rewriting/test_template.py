@@ -198,6 +198,11 @@ def test_a_modal_stays_out_where_it_would_not_be_english(draft: str) -> None:
             "The character you are referring to is Peter Parker.",
             "The character you are referring to is probably Peter Parker.",
         ),
+        ("Yes, aspirin inhibits platelets.", "Yes, aspirin probably inhibits platelets."),
+        ("The film explores the nature of reality.", "The film probably explores the nature of reality."),
+        ("The band toured Europe in 1969.", "The band probably toured Europe in 1969."),
+        ("Integers entered by the user are added.", "Integers entered by the user are probably added."),
+        ("The film, directed by Ang Lee, was a success.", "The film, directed by Ang Lee, was probably a success."),
     ],
 )
 def test_the_verb_of_the_sentence_is_found(draft: str, expected: str) -> None:
