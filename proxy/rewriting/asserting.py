@@ -27,7 +27,7 @@ _OWN_DOUBT = re.compile(
     r"(?<!\bI )\b(?:might|(?-i:may)|must)\b(?! \d)|\b(?:seems?|looks?|sounds?) like\b|\b(?:appears?|seems?|seemed|appeared) (?:not )?to\b|\blikely (?:not )?to (?:be|have)\b|"
     r"\bunless\b|\bneither\b|, no doubt\b|% (?:chance|probability)|\.\.\.|…|"
     r"\b(?:unlikely|reportedly|allegedly|supposedly|arguably|potentially|(?:said|reported|rumou?red|alleged) to|it is (?:\w+ )?(?:accepted|agreed|believed|thought|said|assumed) that|(?:sources|records|reports|accounts) (?:indicate|report|suggest|say)|(?:is|are|was|were) (?:\w{1,15} )?(?:believed|thought|assumed|presumed) to|(?:clearly|obviously) (?:the|an?))\b|, of course\b|"
-    r"\b(?:is|are|was|were) (?:(?:also|still|now|\w+ly|often|sometimes) ){0,2}(?:considered|regarded|deemed)\b|"
+    r"\b(?:is|are|was|were) (?:(?:also|still|now|\w+ly|often|sometimes) ){0,2}(?:considered|regarded|deemed|credited (?:with|as))\b|"
     r"\b(?:is|are|was|were) (?:also )?(?:often|sometimes|\w+ly) (?:attributed|credited|recogni[sz]ed|accepted|associated|believed|thought|cited|seen|viewed|held)\b",
     re.IGNORECASE,
 )

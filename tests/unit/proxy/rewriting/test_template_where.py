@@ -67,6 +67,7 @@ def test_a_name_is_no_doubt() -> None:
         "It is widely accepted that Elvis sold the most records.",
         "Most sources indicate she taught there from 1980 to 1984.",
         "The prize is considered one of the most prestigious in the world.",
+        "Bell is credited with inventing the telephone, although others had built similar devices.",
         "The saying is often attributed to Voltaire.",
         "Matthew is regarded as a saint in the Eastern churches.",
         "Sources report that he was found by the club's owner.",
