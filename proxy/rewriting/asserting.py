@@ -1,4 +1,4 @@
-"""Which sentence of an answer answers, and whether a sentence asserts anything that a hedge could be about."""
+"""Finds the sentence of a response that answers the question, and whether a sentence makes a claim that can be hedged."""
 
 from __future__ import annotations
 
@@ -31,15 +31,18 @@ _OWN_DOUBT = re.compile(
     r"\b(?:is|are|was|were) (?:also )?(?:often|sometimes|\w+ly) (?:attributed|credited|recogni[sz]ed|accepted|associated|believed|thought|cited|seen|viewed|held)\b",
     re.IGNORECASE,
 )
-"""Doubt that is part of what a sentence says ("It might be X"), or what others hold ("It is often attributed to X"): without it the sentence would say something else. "Theresa May" has none,
-nor what somebody could do ("He could read at four"), nor a comparison ("more likely to fall ill than others")."""
+"""Doubt that is part of the claim, so that removing it would change the meaning.
+
+Either the sentence's own ("It might be X") or what others hold ("It is often attributed to X"). Not matched: "Theresa
+May", an ability ("He could read at four"), a comparison ("more likely to fall ill than others").
+"""
 _ADVERB_OF_DOUBT = r"(?:possibly|probably|perhaps|maybe|likely|presumably)\b"
 _OF_A_PART = re.compile(rf", (?:\w{{1,20}} ){{0,2}}{_ADVERB_OF_DOUBT} (?!it\b)")
-""" "It was built around 1200, possibly by monks." """
+"""Doubt about a part of the sentence only: "It was built around 1200, possibly by monks." """
 _REPORTED = re.compile(
     r"(?<!\bI )\b(?:say|says|said|claims?|claimed|argue[sd]?|believe[sd]?|suggest(?:s|ed)?|thinks?|thought)\b"
 )
-""" "Critics say it is probably a hoax." """
+"""A verb that reports what somebody says or thinks: "Critics say it is probably a hoax." """
 
 
 _CORRECTS_ITSELF = re.compile(
@@ -47,11 +50,17 @@ _CORRECTS_ITSELF = re.compile(
     r"[,;] however\b|\bno, it (?:is|was)\b|\bbut (?:that|this|it)(?: is|['’]s| was) an? (?:different|separate|another)\b|\bbut,? (?:no,|I (?:can |could )?f(?:ou|i)nd\b|(?:it|that|this|he|she) (?:is|was) not\b)",
     re.IGNORECASE,
 )
-""" "It was X, but it was not the film you are looking for": a hedge would speak for both halves."""
+"""The sentence corrects itself: "It was X, but it was not the film you are looking for".
+
+A hedge would apply to both halves.
+"""
 
 
 def hedges_itself(sentence: str) -> bool:
-    """Whether an English sentence has doubt of its own that another hedge cannot take the place of, or takes itself back; quotations are not looked into."""
+    """Whether an English sentence has doubt of its own that no other hedge can replace, or corrects itself.
+
+    Text inside quotation marks is ignored.
+    """
     text = masked(sentence)
     part, reported = _OF_A_PART.search(text), _REPORTED.search(text)
     return (
@@ -63,7 +72,10 @@ def hedges_itself(sentence: str) -> bool:
 
 
 def is_list(text: str) -> bool:
-    """Whether an answer is a list of items, bare or after a line that ends in a colon: a hedge on one of them would not speak for the others."""
+    """Whether an answer is a list of items, with or without a line before it that ends in a colon.
+
+    A hedge on one item would not apply to the others.
+    """
     lines = [line for line in text.splitlines() if any(c.isalnum() for c in line)]
     items = [_ITEM.match(line) is not None for line in lines]
     opens = bool(items) and (items[0] or lines[0].rstrip("*_ ").endswith(":"))
@@ -75,7 +87,7 @@ _FORMULA = re.compile(
     re.MULTILINE,
 )
 _STEPS = 3
-"""Formulas from which an answer is a worked solution, whatever was asked."""
+"""Number of formulas from which an answer counts as a worked solution, whatever the question was."""
 _CONCLUDES = re.compile(
     r"[*_\s]*(?:(?:and )?(?:so|therefore|thus|hence|consequently|in conclusion)\b|(?:the|our) (?:final |correct )?(?:answer|result) (?:is|was)\b)",
     re.IGNORECASE,
@@ -84,8 +96,9 @@ _ANSWERS_FIRST = re.compile(r"[*_\s]*(?:yes|no|true|false|the (?:final |correct 
 
 
 def is_worked_solution(text: str, question: str = "") -> bool:
-    """Whether a text works something out step by step: then only its last line is an answer. Where a solution was asked for one formula is enough, or a last line that draws
-    the conclusion.
+    """Whether a text works something out step by step, so that only its last line is the answer.
+
+    Where the question asks for a calculation, one formula is enough, or a last line that draws the conclusion.
     """
     if not asks_to_calculate(question):
         return len(_FORMULA.findall(text)) >= _STEPS
@@ -94,8 +107,11 @@ def is_worked_solution(text: str, question: str = "") -> bool:
 
 
 def main_sentence(parts: Sequence[Piece], language: str = "en", question: str = "") -> int | None:
-    """Index of the sentence that answers, the first that asserts something, but: of a worked solution the last one where it does; the last one too where
-    it draws the conclusion ("So ..."); where a number was asked for in English, the first with one. A proof, a list and what asks back have no such sentence.
+    """Index of the sentence that answers the question; None for a proof, a list or a question back to the user.
+
+    Usually the first sentence that makes a claim. Exceptions: the last sentence of a worked solution if it makes a
+    claim; the last sentence if it draws the conclusion ("So ..."); the first sentence with a number if an English
+    question asks for a number.
     """
     indices = [index for index, piece in enumerate(parts) if piece.is_sentence]
     alone = len(indices) == 1
@@ -129,7 +145,10 @@ def main_sentence(parts: Sequence[Piece], language: str = "en", question: str = 
 
 
 def _result_of(parts: Sequence[Piece], indices: Sequence[int], language: str) -> list[int]:
-    """The last sentence of a worked solution where it says the result, else the first where it does ("The answer is 10. Here is how: ...")."""
+    """The last sentence of a worked solution, or the first if only that states the result.
+
+    Example of the second case: "The answer is 10. Here is how: ...".
+    """
     last = [index for index in indices[-1:] if _REMARK.match(parts[index].text) is None]
     if (
         any(asserts(parts[index].text, language) for index in last)
@@ -140,13 +159,15 @@ def _result_of(parts: Sequence[Piece], indices: Sequence[int], language: str) ->
 
 
 def takes_no_stand(texts: Sequence[str]) -> bool:
-    """Whether an English answer says after its first sentence that it could not find out, thinks otherwise or needs to know more."""
+    """Whether an English answer says after its first sentence that it found nothing, disagrees or needs more input."""
     return any(map(_GIVES_UP.match, texts[1:]))
 
 
 def is_no_statement(draft: str, texts: Sequence[str], question: str = "") -> bool:
-    """Whether an English answer, given with its sentences, states nothing: a question back, a refusal, a made-up example, talk of the speaker's own life, a list of
-    ideas, or no answer and a question for more, with a guess at what was meant between them.
+    """Whether an English answer makes no claim at all.
+
+    That is: a question back, a refusal, an invented example, small talk about oneself, a list of ideas, or a non-answer
+    that ends by asking for details. `texts` are the sentences of `draft`.
     """
     if not texts:
         return False
@@ -169,7 +190,7 @@ def is_no_statement(draft: str, texts: Sequence[str], question: str = "") -> boo
 
 
 def _lists_ideas(draft: str, question: str) -> bool:
-    """Whether an answer is a list of ideas, as the question or the line before it says: neither right nor wrong."""
+    """Whether an answer is a list of ideas, by the question or the line before the list: neither right nor wrong."""
     return is_list(draft) and (_IDEAS.match(draft) or _ASKS_FOR_IDEAS.search(question[:LONG])) is not None
 
 
@@ -192,7 +213,7 @@ _DECLINES = re.compile(
     r"it is (?:unclear|unknown|not known|not clear)\b",
     re.IGNORECASE,
 )
-"""Opens an answer that does not know; what follows without a "However" is no answer either."""
+"""Start of an answer that does not know; unless a "However" follows, the rest is no answer either."""
 _ANSWERS_YET = re.compile(
     r"\b(?:however|but|though|although|that said|still|nevertheless|in general|generally|based on|assuming|according to|likely|probably|guess|would be|think|believe)\b",
     re.IGNORECASE,
@@ -203,7 +224,10 @@ _IF_YOU_COULD = re.compile(
 
 
 def after_label(parts: Sequence[Piece], index: int) -> bool:
-    """Whether a sentence follows a label that may be the first half of a title ("Half-Life 2: Episode Two"): nothing may come between them."""
+    """Whether a sentence follows a label that may be the first half of a title ("Half-Life 2: Episode Two").
+
+    A hedge between the two would split the title.
+    """
     before = parts[index - 1].text if index else ""
     labels = (
         before.rstrip().endswith((":", ":**", ":__")) and not before.endswith("\n") and "answer" not in before.lower()
@@ -212,16 +236,16 @@ def after_label(parts: Sequence[Piece], index: int) -> bool:
 
 
 def is_half_a_title(head: str, body: str) -> bool:
-    """Whether what stands before the colon may be the first half of a title ("Batman: the Black Mirror") and no label ("Answer: the Black Mirror")."""
+    """Whether the text before a colon may be half a title ("Batman: the Black Mirror"), not a label ("Answer: ...")."""
     return head.rstrip("*_ ").endswith(":") and "answer" not in head.lower() and _BEGINS.match(body) is None
 
 
 _BEGINS = re.compile(r"[*_]*(?:The|An?|It|He|She|They|This|These|There|In|On|Yes|No)\b")
-"""What a sentence begins with, and no second half of a title."""
+"""Words that begin a sentence but not the second half of a title."""
 
 
 def _concludes(first: str, last: str) -> bool:
-    """Whether the last of some sentences draws the conclusion, and the first has not given it yet."""
+    """Whether the last of several sentences draws the conclusion, and the first does not already give it."""
     known = set(re.findall(r"\d+", last))
     return (
         _CONCLUDES.match(last) is not None
@@ -231,14 +255,14 @@ def _concludes(first: str, last: str) -> bool:
 
 
 _REMARK = re.compile(r"(?:however|note|remember|alternatively|in (?:practice|general))\b", re.IGNORECASE)
-"""What stands after a result."""
+"""Start of a remark that comes after the result."""
 _ASKS_BACK = re.compile(r"\byou\b.*\?$")
-"""What has to be known before there is an answer: "Which cup do you mean?" """
+"""A question to the user that must be answered first: "Which cup do you mean?" """
 _ILLUSTRATES = re.compile(
     r"(?:(?:sure|certainly|of course|yes|okay)[,!.] )?(?:(?:let['’]s |let us |please )?(?:consider|imagine|suppose|picture)\b(?! (?:is|was|by)\b)|let['’]s say)\b|.{0,80}\bI can (?:imagine|picture)\b",
     re.IGNORECASE,
 )
-"""An example follows, which is made up: "Sure, consider a farmer who sells his milk." """
+"""Start of an invented example: "Sure, consider a farmer who sells his milk." """
 _REFUSES = re.compile(
     r"(?:I['’]m sorry,? (?:but )?)?as an AI\b[^.]{0,40}, I (?:cannot|can['’]t|am not able to|am unable to) (?:provide|give|create|evaluate|offer|generate|express|engage|do)\b",
     re.IGNORECASE,
@@ -246,16 +270,16 @@ _REFUSES = re.compile(
 _ASKS_FOR_MORE = re.compile(
     r"(?:can|could|would) you (?:please )?(?:provide|clarify|specify|give|share|rephrase)\b[^?]*\?", re.IGNORECASE
 )
-""" "I see that you drew two marbles. Could you please clarify what you would like to know?" """
+"""A request for details: "I see that you drew two marbles. Could you please clarify what you would like to know?" """
 _INSTEAD = re.compile(r"\b(?:instead|actually)\b")
 _TERM = re.compile(r"^[*_]*(?!.*\banswer\b)\w[^\s:]* [^:\n.?!]{2,60}:[*_]* (?:It|This|They)\b", re.IGNORECASE)
-"""A term and what it means: "Factory Method: It is a pattern ..."."""
+"""A term followed by its definition: "Factory Method: It is a pattern ..."."""
 _GIVES_UP = re.compile(
     r"(?:however|but),? I (?:believe|found|suspect)\b|(?:however, |but )?I (?:(?:could not|couldn['’]t|cannot|can['’]t|was not able to|am not able to|was unable to|am unable to) (?:verify|confirm|find|determine|identify|locate))\b|"
     r"(?:can|could|would) you (?:please )?(?:provide|clarify|specify|give|share|rephrase)\b|please (?:provide|clarify|specify)\b",
     re.IGNORECASE,
 )
-"""What an answer says after a first sentence that it takes no stand on."""
+"""What an answer says after a first sentence that it does not stand by."""
 _ASKS_FOR_A_NUMBER = re.compile(
     r"\bhow (?:many|much|old|long|far|tall|high|big|large|often)\b|\bwhen\b|\b(?:what|which) (?:year|date|day|age|number)\b",
     re.IGNORECASE,
@@ -273,7 +297,7 @@ _ASKED: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
         )
     ),
 )  # fmt: skip
-"""What is asked for, and what the sentence that answers has in it: what stands before that is background."""
+"""Pairs (pattern in the question, pattern in the sentence that answers it): earlier sentences are background."""
 
 
 _BY = re.compile(
@@ -283,12 +307,17 @@ _BY = re.compile(
 
 
 def is_background(sentence: str, question: str) -> bool:
-    """Whether a sentence says what everybody grants ("Marie Curie was a famous scientist") or what was said before, and not also what was asked."""
+    """Whether a sentence is background: undisputed or already said, and without what was asked.
+
+    Example: "Marie Curie was a famous scientist".
+    """
     return _BACKGROUND.match(sentence) is not None and by_whom_at(sentence, question) is None
 
 
 def defines(sentence: str) -> bool:
-    """Whether a sentence says what a common word means: of what everybody can look up, other sentences bear a doubt better.
+    """Whether a sentence defines a common word.
+
+    Anybody can look that up, so a hedge is more useful in another sentence.
 
     >>> defines("Sales forecasting refers to the process of predicting sales."), defines("The Battle of Hastings is a type of dance.")
     (True, False)
@@ -311,7 +340,10 @@ _SAYS_WHAT = re.compile(r"[^,]{1,80}?\b(?:is|was|are|were) (?:an?|the|one)\b")
 
 
 def by_whom_at(body: str, question: str) -> int | None:
-    """Where in a sentence that says what something is comes who made it, which is what was asked: "Phasma is a character in Star Wars, | portrayed by Gwendoline Christie"."""
+    """Offset of the words that name the maker, if the question asks for the maker; a hedge goes there.
+
+    Example: "Phasma is a character in Star Wars, portrayed by Gwendoline Christie" has it before "portrayed".
+    """
     if not re.search(r"\bwho", question[:LONG], re.IGNORECASE) or _SAYS_WHAT.match(body) is None:
         return None
     found = _BY.search(body)
@@ -319,7 +351,10 @@ def by_whom_at(body: str, question: str) -> int | None:
 
 
 def _is_line(sentence: str, language: str, *, is_first: bool) -> bool:
-    """Whether a sentence among others is a heading, a row, a formula or a leftover: without a stop, or a fragment after the first."""
+    """Whether one of several sentences is a heading, a table row, a formula or a remnant.
+
+    That is: it has no full stop, or is a fragment and not the first.
+    """
     form = shape(sentence, language=language)
     if form.kind == "clause":
         return not (form.stopped or is_first)
@@ -327,7 +362,10 @@ def _is_line(sentence: str, language: str, *, is_first: bool) -> bool:
 
 
 def asserts(sentence: str, language: str = "en") -> bool:
-    """False for questions, for sentences that give no answer, that announce, instruct or are polite, and for what has no words or is a formula."""
+    """Whether a sentence makes a claim.
+
+    False for questions, non-answers, announcements, instructions, politeness, formulas and text without words.
+    """
     form = shape(closed_up(sentence), language=language)
     no_answer = NO_ASSERTION if language == "en" else grammar(language).no_answer
     if (
@@ -346,21 +384,24 @@ def asserts(sentence: str, language: str = "en") -> bool:
 
 
 _OPENS_QUOTATION = re.compile(r"[*_]*(?:“[^”]*$|\"[^\"]*$)")
-"""A sentence that begins a quotation of several."""
+"""Start of a quotation that spans several sentences."""
 _NO_WORDING = re.compile(
     r"^(?i:therefore|thus|hence|so|then|finally|and)\W*$|^\$[^$\\]{0,300}\\[a-z][^$]{0,300}\$[.\s]{0,9}$|^(?=.*[\\/~^_|])(?!.*(?:[^\W_]{2}|\d))| \| |^[\[(|][^A-Za-z]*[\])|]$|^(?:Oh|Ah|Well|Haha|Ha)\b,? .*!$|^(?:well|yeah|so|oh) (?:i|it|he|she|they|we|that|there)\b|^That ?['’]s (?:an? )?\w+(?: \w+)? ?!$|^One (?:\w+ )?(?:example|type|kind|way) of\b|^(?i:Oh|Ah|Haha|Ha|Yeah|Yep|Sure),? (?:sure|right|yes|yeah|of course|great)\b"
     r"|^(?:According to|In) (?:the )?(?:\w+ )?(?:Bible|Book of|book of|Torah|Qur['’]?an|Quran|Gospels?|scriptures?|legends?|myths?|mythology|folklore|tradition)\b",
     re.DOTALL,
 )
-"""Drawings, rows of tables, exclamations; what a scripture or a legend tells, which is so whatever happened."""
+"""Drawings, table rows, exclamations, and content of scripture or legend, where a hedge makes no sense."""
 _ABOUT_THE_TEXT = re.compile(
     r"\b(?:has|have) had (?:several|many|various|numerous)\b|\bas follows\b|\bI (?:do not|don['’]t) have (?:\w{1,20} )?(?:knowledge|information|access)\b|\b[Ii]f you (?:can |could |would )?(?:provide|give|share|clarify|specify|tell)\b|"
     r"^(?:The|This|These) (?:given |above |following )?(?:paragraphs?|passage|text|lyrics|article|excerpt|dialogue|sentence|poem|statement|story|example|quote|speaker|author) "
     r"(?:describes?|suggests?|discuss(?:es)?|mentions?|states?|says?|explains?|argues?|highlights?|refers?|conveys?|depicts?|implies|imply|shows?|talks?|expresses|emphasi[sz]es)\b"
 )
-"""Announces, tells what a given text says or asks for more: "The paragraph describes ...", "The show has had several moderators"."""
+"""Announces something, describes a given text ("The paragraph describes ...") or asks for more.
+
+Not matched: "The show has had several moderators".
+"""
 _SYMBOLS = re.compile(
     r"(?!.*\bis\b)(?=.*(?:[=≈≠≤≥→⇌↔^]|->| [+×÷·] ))"
     r"(?>(?:[A-Z][a-z]?[\d⁰-₎²³]*){1,8}(?!\w)|\b(?:and|sin|cos|tan|log|exp|sqrt)\b|(?<![^\W\d_])[^\W\d_]{1,2}(?![^\W\d_])|[\W\d_⁰-₎²³])++"
 )
-"""An equation, a reaction or a term by itself: signs, numbers and symbols of a letter or two."""
+"""An equation, a reaction or a term on its own: signs, numbers and symbols of one or two letters."""

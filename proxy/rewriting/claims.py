@@ -1,9 +1,10 @@
-"""Is it a claim? Whether an English sentence says something of the world that can be right or wrong, in the answer's own voice.
+"""Decides whether an English sentence is a claim: a statement that is right or wrong.
 
-Only claims are worth a hedge: "Here are some options:", "I'd be happy to help", "Preheat the oven", "So we get x = 3" and "This script
-reads the file" would be odd or worse with one. Rules take out what opens or ends like one of these; of the rest a logistic over the words of
-the sentence and of its question decides (`claims.json`, fitted by `benchmarks/fits/claim_gate.py`). In doubt a sentence is not a claim: an
-unhedged claim is what the model said anyway.
+A claim is about the world and in the answer's own voice. Only claims are worth a hedge. "Here are some options:", "I'd
+be happy to help", "Preheat the oven", "So we get x = 3" and "This script reads the file" would sound odd with one.
+Rules exclude sentences that begin or end like these; a logistic regression over the words of the sentence and the
+question decides the rest (`claims.json`, fitted by `benchmarks/fits/claim_gate.py`). When in doubt, a sentence is not a
+claim: an unhedged claim is only what the model said anyway.
 """
 
 from __future__ import annotations
@@ -27,22 +28,22 @@ _WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
 _END = re.compile(r"(?:[.…][\"'”’)\]*_]*(?:\[\d+\]\.?)?|[A-Za-z0-9%)][\"'”’]?)$")
 _TOKEN = re.compile(r"[A-Za-z]+(?:['-][A-Za-z]+)*|\d+(?:[.,]\d+)*|[^\w\s]")
 _TITLE = re.compile(r"[\"“][^\"“”]{2,80}[\"”](?: \([^)]{1,40}\))? (?:[a-z]|(?:Season|Episode|Part|Chapter|Volume)\b)")
-""" "Sugar, Sugar" is a song by ..." begins with no quotation of somebody. """
+"""A title in quotation marks at the start ("Sugar, Sugar" is a song by ...), which is not a quotation of somebody."""
 _QUOTED = re.compile(
     r"\"[^\"]{1,200}\"|“[^”]{1,200}”|(?<![\w*])\*[A-Z][^*\n]{2,100}\*(?!\*)|(?<!\w)'[A-Z][^'\n]{2,80}'(?!\w)"
 )
-"""What others say, titles, in quotation marks or set off: "If Loving You Is Wrong (I Don't Want to Be Right)"."""
+"""Quoted or bracketed text: other people's words, titles ("If Loving You Is Wrong (I Don't Want to Be Right)")."""
 _YEAR = re.compile(r"\b(?:1[0-9]|20)\d\d\b")
 _DIGIT = re.compile(r"(?!(?:1[0-9]|20)\d\d\b)(?<!\d)\d|[=√π]")
-"""Numbers and signs that are worked out; a year is none."""
+"""Numbers and signs of a calculation; a year is not one."""
 _CODE = re.compile(r"[{};]|==|\(\)|\bdef\b|</")
 _FORMULA = re.compile(r"[=+^*/]\s*\d|\\|\$")
 LONGEST_SENTENCE, LONGEST_QUESTION = 600, 300
-"""Characters that are looked at, of a question at its beginning and its end: what is given stands before what is asked."""
+"""Characters that are read; of a question the beginning and the end, since it is asked after what is given."""
 _MARKS = re.compile(
     r"`|[∈∉⊂⊆∘∀∃∑∫ℚℤℝℕℂ]|\$(?!\d)|\\[(\[]|≈|[=≠≤≥{}]|\[[A-Za-z]|\b\d+[a-z] [-+*/] ?\d|\d [-+*/] ?\d+[a-z]\b"
 )
-"""Code, formulas, placeholders."""
+"""Code, formulas and placeholders."""
 FEWEST_WORDS = 4
 
 
@@ -56,18 +57,18 @@ _PERSONS = {
     "we": _set("we our us ours let's we'll we're we've"),
     "I": _set("i me my mine i'm i'd i'll i've"),
 }
-"""Who speaks or is spoken to: instructions, offers, worked solutions and stories."""
+"""First and second person: instructions, offers, worked solutions and stories."""
 _NO_PERSON = re.compile(r"\bUS\b|\bi\.e\b")
 _STEPS = _set(
     "then now next similarly otherwise wait alternatively assuming given introducing simplifying substituting using"
 )
 _CONCLUSIONS = _set("so therefore thus hence")
-"""Open steps of a solution, and what a text comes to: "So, your bill is an estimate"."""
+"""Words that open a step of a solution or a conclusion: "So, your bill is an estimate"."""
 _REPLIES = _set(
     "sure certainly absolutely great okay ok yes no alright hello hi hey thanks thank sorry unfortunately apologies welcome"
 )
 _AGREES = re.compile(r"(?:sure|certainly|absolutely|of course|great|okay|ok|alright)(?:, |! )(?=\w)", re.IGNORECASE)
-""" "Sure, here's how": what follows is looked at."""
+"""Agreement at the start ("Sure, here's how"); only the text after it is examined."""
 _OPENINGS = re.compile(
     r"(?:here(?:'s| is| are)|below|above|the following|as follows|in (?:this|the above|the following) (?:answer|article|example|guide|list|post|response|scenario|section|solution|story|table|text)|of course|"
     r"how to|step \d|key to|where (?=[a-z]\b)|by following (?:this|these|the)|(?:one|another) (?:possible|possibility|potential|common|popular)|a (?:possible|potential)|think of)\b|sources?:",
@@ -79,7 +80,7 @@ _GERUND = re.compile(
     r"(?:cause|create|require|help|allow|involve|make|mean|reduce|increase|play|lead|sound|feel|look|seem|take|come|need)s?)\b)",
     re.IGNORECASE,
 )
-"""An item without a verb: "Classifying the intent behind a text, ..."."""
+"""An item without a finite verb: "Classifying the intent behind a text, ..."."""
 _ADVICE = re.compile(
     r"\b(?:should(?:n't)?|ought to|(?:you|one|people|everyone) (?:must|need to|have to)|as an ai|language model|healthcare (?:professional|provider)s?|(?:an?|your|the) doctor|emergency|step by step|involves? (?:a few|several|the following) steps|"
     r"it(?:'s| is) (?:always |also |often )?(?:important|essential|best|beneficial|crucial|recommended|a good idea) to|is (?:very |also )?(?:important|essential|crucial|vital|key)(?: (?:to|for)|(?=\.$))|must carefully|can be better to|could benefit from|make sure to|it pays to|(?:might|may|can|could|would) (?:also )?be (?:(?:best|better|wise|helpful|useful) to|(?:helpful|useful|worthwhile)(?=\.$))|you(?:'ll| will| may| can| could| might| need| want| would)\b[^.]{0,40}?\b(?:consider|use|choose|try|demonstrate|want to|need to))\b",
@@ -90,7 +91,7 @@ _VAGUE = re.compile(
     r"(?:however, )?\w+(?: \w+){0,8} (?:(?:may|can|might) (?:vary|differ|be different)|depends? on (?:many|several|various|multiple|a number of) (?:\w+ )?factors)\b",
     re.IGNORECASE,
 )
-"""Says that there is something to say."""
+"""Only says that something follows or exists, without saying what."""
 _LISTED = re.compile(
     r"(?:the|these) (?:\w+ ){0,2}(?:points|reasons|steps|results|options|answers?|differences|examples|facts) (?:are|is) (?:as follows|(?:listed|given|shown|summarised|summarized)(?: \w+)?)\b|"
     r"the (?:answer|question|problem|process|solution) (?:has|consists of) (?:two|three|four|several|many) (?:parts|steps|stages|sides)\b",
@@ -100,13 +101,13 @@ _OWN = re.compile(
     r"\bI[' ]m\b|\bI (?:\w+ )?(?:recommend|suggest|advise|can|can't|cannot|could not|couldn't|am|don't|do not)\b|\byou can (?:also )?(?:check|see|look|find|expect|ask)\b",
     re.IGNORECASE,
 )
-"""What the author does or can do, and what the reader can do."""
+"""What the author does or can do, or what the reader can do."""
 _UNKNOWN = re.compile(
     r"\b(?:information|details?|data|specifics)\b[^.]{0,120}?\b(?:is|are|was|were) not (?:\w+ )?(?:available|found|specified|provided|given|known)\b|"
     r"\b(?:is|are) not (?:specified|mentioned|stated)\b|\b(?:is|are|was|were|remains?) (?:still |currently )?(?:unknown|uncertain|unclear)\b",
     re.IGNORECASE,
 )
-"""Gives no answer."""
+"""The sentence gives no answer."""
 _LEADING = _set(
     "also additionally finally first second third then next however afterwards regularly carefully simply lastly secondly thirdly instead again"
 )
@@ -117,13 +118,13 @@ _POLITE = re.compile(
     re.IGNORECASE,
 )
 _INTENDS = re.compile(r"I(?:'d like| would like| (?:want|wish|need|hope|intend|plan|aim)) to (?!say\b)[a-z]")
-"""What the author means to do; "I want to say it was 1990" is a hedge."""
+"""What the author intends to do; "I want to say it was 1990" is a hedge and not matched."""
 _PROBLEM = re.compile(
     r"(?:\b(?:how (?:many|much|far|long|old|tall)|what(?:'s| is| are| will be| would be|) (?:the|its) (?:speed|probability|total|area|value|volume|sum|remainder|cost|price|average)|what distance|"
     r"what time (?:is it going to|will it|does)|calculate|compute|solve|prove|simplify|find (?:the|x|y|a|n)|true, false|which direction|the direction (?:towards|in) which|who is (?:\w+er|the \w+est)|express)\b)",
     re.IGNORECASE,
 )
-"""How word problems ask; they tell first what is to be taken for true."""
+"""The questions that end word problems; the sentences before them are assumptions."""
 _GIVEN = re.compile(
     r"\d[\d,.]*[^\d,.]\D*\d|(?:each (?:of|has|sister|person)|half|twice|probability|if|given|suppose|assume|statements?)\b|(?-i:[a-z0-9)])[.] +\w",
     re.IGNORECASE,
@@ -138,7 +139,9 @@ _VERBS = _set(
 
 
 def is_claim(sentence: str, question: str = "") -> bool:
-    """Whether a hedge on an English sentence of running text or of a list would tell a reader something. Linear in its length.
+    """Whether a hedge on an English sentence or list item would be useful.
+
+    Time linear in its length.
 
     >>> is_claim("Marie Curie was born in Warsaw in 1867."), is_claim("Here are some popular options to consider:")
     (True, False)
@@ -151,7 +154,7 @@ def is_claim(sentence: str, question: str = "") -> bool:
 
 
 def may_be(body: str, words: list[str], question: str = "") -> bool:
-    """Whether the rules leave it open that a sentence, given with its words in small letters, is a claim."""
+    """Whether the rules leave open that a sentence is a claim. `words` is the sentence's words in lower case."""
     return (
         not is_problem(question)
         and not asks_for_proof(question)
@@ -167,14 +170,14 @@ def may_be(body: str, words: list[str], question: str = "") -> bool:
 
 
 def ends(question: str) -> str:
-    """The beginning and the end of a question."""
+    """The beginning and the end of a question, joined."""
     if len(question) <= LONGEST_QUESTION:
         return question
     return f"{question[: LONGEST_QUESTION * 2 // 3]} … {question[-LONGEST_QUESTION // 3 + 1 :]}"
 
 
 def is_problem(question: str) -> bool:
-    """Whether a question is a word problem: the sentences of its answer are steps of a solution.
+    """Whether a question is a word problem, so that the sentences of its answer are steps of a solution.
 
     >>> is_problem("Ann has 3 apples and eats one. How many are left?"), is_problem("How many moons has Mars?")
     (True, False)
@@ -190,7 +193,7 @@ _PROVES = re.compile(
 
 
 def asks_for_proof(question: str) -> bool:
-    """Whether a proof was asked for: nothing in it is said to be so, everything follows.
+    """Whether the question asks for a proof: its sentences are derived, so none is a claim to be hedged.
 
     >>> asks_for_proof("Prove that 2 is prime."), asks_for_proof("What is the proof of life?")
     (True, False)
@@ -207,7 +210,7 @@ _CALCULATES = re.compile(
 
 
 def asks_to_calculate(question: str) -> bool:
-    """Whether something is to be worked out: what stands before the result are steps.
+    """Whether the question asks for a calculation: what comes before the result are steps.
 
     >>> asks_to_calculate("Calculate the surface area of a cube of 5 cm."), asks_to_calculate("How high is Mont Blanc?")
     (True, False)
@@ -216,12 +219,16 @@ def asks_to_calculate(question: str) -> bool:
 
 
 def score(body: str, question: str) -> float:
-    """The log-odds that a sentence is a claim, by its words and those of its question."""
+    """The log-odds, by the logistic regression, that a sentence is a claim; higher means more likely."""
     return total(_fitted()["weights"], features(body, question))
 
 
 def total(weights: Mapping[str, float], found: Iterable[str]) -> float:
-    """The sum of the weights of these features, exact: the order in which a process walks through a set must not decide what lies at the threshold."""
+    """The exact sum of the weights of these features.
+
+    Exact, because rounding depends on the order in which a set is iterated, which could flip a decision at the
+    threshold.
+    """
     return fsum(weights.get(name, 0.0) for name in found)
 
 
@@ -232,7 +239,7 @@ def _fitted() -> dict[str, Any]:
 
 
 def features(body: str, question: str) -> set[str]:
-    """What the logistic reads of a sentence without its marker, and of what it answers: names of what is there."""
+    """Names of the features the logistic regression reads from a sentence (list marker removed) and its question."""
     tokens = _TOKEN.findall(body[:LONGEST_SENTENCE])
     small = ["0" if token[0].isdigit() else token.lower() for token in tokens]
     words = [token for token in small if token[0].isalpha()]
@@ -274,9 +281,10 @@ def _of_question(question: str) -> set[str]:
 
 
 def may_claim(sentence: str) -> bool:
-    """Whether a sentence that is the answer, or opens it, can carry a hedge: everything but announcements, instructions, advice and politeness.
+    """Whether the sentence that is the answer, or its first, can carry a hedge.
 
-    An answer is short for a reason, so nothing is asked of its length or its verb.
+    Everything but announcements, instructions, advice and politeness. Short answers are fine, so length and verb are
+    not checked.
 
     >>> may_claim("It is 42."), may_claim("Sure!"), may_claim("Call emergency services now."), may_claim("I hope this finds you well.")
     (True, False, False, False)
@@ -284,11 +292,13 @@ def may_claim(sentence: str) -> bool:
     body = _AGREES.sub("", _MARKERS.sub("", sentence).replace("’", "'"))
     words = _WORD.findall(body[:200])
     if not words:
-        return True  # a number, a formula, another script: not for these signs to judge
+        return True  # a number, a formula or another script, which these patterns cannot judge
     first = words[0].lower()
     if instructs(body):
         return False
-    is_name = len(words) > 1 and words[1][0].isupper() and body[len(first) : len(first) + 1] == " "  # "Great Britain"
+    is_name = (
+        len(words) > 1 and words[1][0].isupper() and body[len(first) : len(first) + 1] == " "
+    )  # a name of two words, such as "Great Britain"
     if len(words) < 4 and first in _REPLIES - {"yes", "no"} and not is_name:
         return False
     opens = any(pattern.match(body) for pattern in (_OPENINGS, _POLITE, _INTENDS))
@@ -296,7 +306,7 @@ def may_claim(sentence: str) -> bool:
 
 
 def _is_english_prose(body: str) -> bool:
-    """Ends like a statement, opens no quotation or bracket, and is mostly made of plain letters."""
+    """Whether the text ends like a statement, opens no quotation or bracket, and is mostly plain Latin letters."""
     opens_quotation = body[0] in "\"“'‘([{<|" and _TITLE.match(body) is None
     if _END.search(body[-12:]) is None or opens_quotation or _MARKS.search(body) is not None:
         return False
@@ -306,7 +316,7 @@ def _is_english_prose(body: str) -> bool:
 
 
 def _names_only(body: str) -> bool:
-    """A row of names: "Car Wheel, Bicycle Wheel, Cart Wheel, etc."."""
+    """Whether the text is only a series of names: "Car Wheel, Bicycle Wheel, Cart Wheel, etc."."""
     words = [word for word in _WORD.findall(body[:LONGEST_SENTENCE]) if len(word) > 3]
     has_verb = not (AUXILIARIES | FINITE_VERBS).isdisjoint(_WORD.findall(body))
     return len(words) > 1 and all(word[0].isupper() for word in words) and not has_verb
@@ -323,7 +333,10 @@ def _has_verb(words: list[str]) -> bool:
 
 
 def _opens_otherwise(body: str, words: list[str], question: str) -> bool:
-    """Whether the first words make it an instruction, a step or an announcement; in an item those after its name ("Ideation - brainstorm ...")."""
+    """Whether the first words mark an instruction, a step or an announcement.
+
+    In a list item, the words after its name are checked too ("Ideation - brainstorm ...").
+    """
     if (named := _NAMED.match(body)) is not None:
         body = body[named.end() :]
         words = [word.lower() for word in _WORD.findall(body)]

@@ -1,7 +1,8 @@
-"""What differs between an English answer and its rewrite, words of confidence apart; and what became of the answer's own.
+"""Compares an English answer with its rewrite: what changed besides the confidence, and were the answer's hedges kept?
 
-Both are read as words. Words of confidence are found in each (`doubt`), not taken out of both: what is left must be the same words in the same
-order, verbs in the form that a hedge gives them ("was" and "may have been"), and a hedge that went must have been replaced in its own clause.
+Both texts are read as words, and the words of confidence in each are located (see `doubt`). All other words must be the
+same and in the same order, with verbs in the form that a hedge requires ("was" and "may have been"). A hedge of the
+answer that is gone must have been replaced in the same clause.
 """
 
 from __future__ import annotations
@@ -28,7 +29,10 @@ _LINKS = word_set("and but so while whereas")
 
 
 def compare(draft: str, rewrite: str, doubts: Doubts) -> Fault | None:
-    """What a rewrite changed besides the confidence, a phrase of time or place that it put elsewhere apart; None where nothing. Linear in the texts' lengths."""
+    """The first change of a rewrite besides its confidence, or None.
+
+    Moving a phrase of time or place within its sentence is allowed. Time linear in the lengths of the texts.
+    """
     fault = _compare(draft, rewrite, doubts)
     if fault is None or (moved := with_phrases_moved(draft, rewrite)) is None:
         return fault
@@ -36,7 +40,7 @@ def compare(draft: str, rewrite: str, doubts: Doubts) -> Fault | None:
 
 
 def _compare(draft: str, rewrite: str, doubts: Doubts) -> Fault | None:
-    """The same, with every word in its place."""
+    """Like `compare`, but every word must keep its place."""
     before, after = pieces(draft), pieces(rewrite)
     head = _shared(before, after)
     tail = _shared(before[head:][::-1], after[head:][::-1])
@@ -59,14 +63,14 @@ def _compare(draft: str, rewrite: str, doubts: Doubts) -> Fault | None:
 
 
 def _shared(one: Sequence[Piece], other: Sequence[Piece]) -> int:
-    """With how many equal pieces two texts begin."""
+    """Number of equal pieces at the start of both texts."""
     return sum(1 for _ in takewhile(lambda pair: pair[0].text == pair[1].text, zip(one, other, strict=False)))
 
 
 def _region(
     parts: Sequence[Piece], words: Sequence[Word], head: int, tail: int
 ) -> tuple[tuple[Piece, ...], list[Word]]:
-    """The pieces between those that both texts share, and those of all the `words` that stand there, with offsets into those pieces."""
+    """The pieces that the texts do not share, and the words in them, with offsets relative to those pieces."""
     inside = tuple(parts[head : len(parts) - tail])
     shift = sum(len(part.text) for part in parts[:head])
     found = [
@@ -78,7 +82,7 @@ def _region(
 
 
 def _doubts(words: Sequence[Word], doubts: Doubts, known: set[str], *, fragment: bool, would: bool) -> Iterator[Doubt]:
-    """The words of confidence of each stretch between strong breaks."""
+    """The words of confidence, searched separately in each stretch between strong breaks."""
     start = 0
     while start < len(words):
         end = start
@@ -91,7 +95,10 @@ def _doubts(words: Sequence[Word], doubts: Doubts, known: set[str], *, fragment:
 
 
 def _ends_elsewhere(left: Reading, right: Reading, matched: dict[int, int]) -> bool:
-    """Whether a sentence of the rewrite begins where none of the draft's does ("in 1979. It was covered" and ". In 1979, it was covered"); at "and" or "but" it may."""
+    """Whether a sentence of the rewrite begins where no sentence of the draft does; before "and" or "but" it may.
+
+    Example: "in 1979. It was covered" against ". In 1979, it was covered".
+    """
     text = "".join(part.text for part in left.parts)
     for j in range(1, len(right.units)):
         i = matched.get(j)
@@ -105,6 +112,6 @@ def _ends_elsewhere(left: Reading, right: Reading, matched: dict[int, int]) -> b
 
 
 def _spans(kind: str, left: Reading, right: Reading) -> tuple[str, str]:
-    """The numbers, quotations, ... that differ."""
+    """The protected parts of this kind (numbers, quotations, ...) that only one of the two texts has: (lost, added)."""
     old, new = (protected(reading.bare)[kind] for reading in (left, right))
     return " ".join(old - new), " ".join(new - old)

@@ -1,6 +1,7 @@
-"""The editor that decides and does not write: one call says which sentences are claims, which hedge each gets and where; the template puts it in.
+"""The deciding editor: a model chooses the claims, the hedges and their positions; the template writes.
 
-Nothing that the model says reaches the answer: it picks from sentences, hedges and places that it is given. What cannot be read to the letter is refused.
+Nothing that the model writes reaches the answer: it only chooses among given sentences, hedges and positions. A reply
+that is not exactly in the requested form is refused.
 """
 
 from __future__ import annotations
@@ -45,13 +46,13 @@ Return JSON and nothing else, with every number once, in order:
 {{"sentences": [{{"index": 0, "claim": false, "hedge": null, "position": null}}, {{"index": 1, "claim": true, "hedge": "probably", "position": "verb"}}]}}"""
 
 MOST_SENTENCES = 80
-"""Sentences of the longest answer that an editor is asked about."""
+"""Largest number of sentences in an answer that an editor is asked about."""
 _FENCED = re.compile(r"```(?:json)?\s*\n(.*)\n\s*```", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A sentence, and the hedges that it may get; none where none is due."""
+    """A sentence, and the hedges it may get; empty where it should get none."""
 
     text: str
     hedges: tuple[Match, ...] = ()
@@ -74,7 +75,7 @@ class _Reply(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What an editor decided: placements by sentence, and whether it saw any claim."""
+    """The editor's decision: placements by sentence number, whether it saw any claim, and the tokens spent."""
 
     placements: dict[int, Placement]
     claims: bool
@@ -90,7 +91,7 @@ class Decider:
     async def decide(
         self, question: str, offers: Sequence[Offer], most: int = 1, complaint: str | None = None
     ) -> Decided:
-        """One call.
+        """Ask the model once and validate its reply.
 
         Args:
             question: the user's.
@@ -99,8 +100,8 @@ class Decider:
             complaint: why the last decision was refused.
 
         Raises:
-            StepFailed: `editor_failed` where the model cannot be asked, `editor_nonsense` where its reply is not exactly what was asked for, `too_long`
-                where the answer has more sentences than are asked about.
+            StepFailed: `editor_failed` if the call to the model fails, `editor_nonsense` if its reply is not in the
+                requested form, `too_long` if the answer has more than `MOST_SENTENCES` sentences.
         """
         if len(offers) > MOST_SENTENCES:
             raise StepFailed("rewrite", Reason.TOO_LONG, f"the answer has more than {MOST_SENTENCES} sentences")
@@ -114,17 +115,17 @@ class Decider:
 
 
 def _unfenced(text: str) -> str:
-    """The reply without the fence that models put around JSON."""
+    """The reply without a Markdown code fence around the JSON."""
     fenced = _FENCED.fullmatch(text.strip())
     return fenced[1] if fenced else text
 
 
 def placements(said: Sequence[_Decision], offers: Sequence[Offer], most: int) -> dict[int, Placement]:
-    """The hedges that were chosen, by sentence.
+    """The chosen placements, by sentence number.
 
     Raises:
-        ValueError: sentences are missing, told twice or out of order; a hedge was not on offer, has no place, or stands on what is said to be
-            no claim; there are more than `most`.
+        ValueError: sentences are missing, repeated or out of order; a hedge was not offered, has no position, or is on
+            a sentence that is no claim; there are more than `most` hedges.
     """
     if [decision.index for decision in said] != list(range(len(offers))):
         raise ValueError(f"does not name each of {len(offers)} sentences once")
@@ -143,7 +144,7 @@ def placements(said: Sequence[_Decision], offers: Sequence[Offer], most: int) ->
 
 
 def task(question: str, offers: Sequence[Offer], complaint: str | None = None) -> str:
-    """The message for the deciding editor."""
+    """The user message for the deciding editor."""
     hedges = {match.hedge.id: match.hedge for offer in offers for match in offer.hedges}
     glossary = "\n".join(f'- {id_}: "{hedge.phrase}", read as {hedge.beta.mean:.0%}' for id_, hedge in hedges.items())
     refused = f"\n\nYour last decision was refused: {complaint}. Decide again." if complaint else ""
@@ -161,7 +162,7 @@ def _numbered(offers: Sequence[Offer]) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class DecidingRewriter:
-    """Words a short answer: the model decides, the template writes."""
+    """Rewrites a short answer: the model decides, the template writes."""
 
     decider: Decider
     hedges: tuple[Hedge, ...]
@@ -172,11 +173,12 @@ class DecidingRewriter:
         return Strippers(self.hedges)
 
     async def rewrite(self, request: RewriteRequest) -> Rewrite:
-        """One call, and one hedge at most.
+        """Ask the model once and place at most one hedge.
 
         Raises:
-            StepFailed: as `Decider.decide`; `unknown_language` where there are no hedges for the answer's language, `no_assertion` where the model
-                sees no claim, `no_hedge_chosen` where it hedges none, `no_frame` where the hedge does not fit the sentence.
+            StepFailed: as `Decider.decide`; `unknown_language` if there are no hedges for the answer's language,
+                `no_assertion` if the model sees no claim, `no_hedge_chosen` if it hedges none, `no_frame` if the hedge
+                does not fit the sentence.
         """
         language = request.language or known_language_of(request.draft, request.question)
         if language is None:
@@ -218,13 +220,13 @@ class DecidingRewriter:
 
 
 def deciders(context: RouteContext) -> Callable[[Asker], Decider]:
-    """The deciding editor of a route, for each request."""
+    """A function that makes a route's deciding editor for each request."""
     asks = asking(context)
     return lambda asker: Decider(asks(asker))
 
 
 def build(context: RouteContext) -> RewriterFactory:
-    """The deciding editor for short answers, with the route's lexicon."""
+    """A function that makes the deciding editor for short answers for each request, with the route's lexicon."""
     make = deciders(context)
     hedges = tuple(load(context.route.lexicon))
     return lambda asker: DecidingRewriter(make(asker), hedges)

@@ -1,7 +1,7 @@
-"""Where an English text words its confidence: frames, adverbs, modal verbs, "is thought to", caveats. Found, not taken out.
+"""Finds the words of confidence in an English text: frames, adverbs, modal verbs, "is thought to", caveats.
 
-Works on a text's words in lower case, contractions opened, marks left out. What denies ("it is unlikely that", "I doubt it") is none of it: it is
-what a text says.
+They are located, not removed. Works on words in lower case, with contractions expanded and punctuation left out. A
+denial ("it is unlikely that", "I doubt it") does not count: it is part of the content.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _SURE = rf"{_DEGREE}(?:sure|certain|confident|positive|convinced|unsure|uncertai
 _RIGHT = r"(?:right|correct|accurate|exact|true|complete|so|the case|up to date)"
 _NO_LINK = r"(?!(?:i|my|though|although|but|so|as|since|because|however|still|please)\b)"
 _THING = rf"(?:(?:{_NO_LINK}[^\W\d_][\w-]* ){{0,7}}{_NO_LINK}[^\W\d_][\w-]*)"
-"""What a caveat is about; its words are looked at afterwards."""
+"""What a caveat is about; its words are checked separately by `_is_about`."""
 _LINK = r"(?:though|although|but|so|and|as|since|because|however|still|that said|please note that|note that)"
 _CHECK = r"(?:double-check|recheck|verify|check|confirm|consult|look up)"
 _CHECKING = r"(?:double-checking|rechecking|verifying|checking|confirming|consulting)"
 _CHECKED = r"(?:double-checked|rechecked|verified|checked|confirmed|verify|check|confirm)"
 _AGAINST = rf"(?: (?:against|with|in|on|from) {_THING})?(?: (?:first|yourself|for yourself|to be (?:sure|safe)|(?:before|if) (?:you|relying|acting|citing|using|it)(?: [a-z]+){{0,3}}))?"
-"""Where, and when, something is to be looked up."""
+"""Where and when something should be looked up."""
 _CLAUSES = (
     rf"i am {_SURE}(?: (?:that|whether|if) (?:{_THING}|all of (?:this|it)) (?:is|are) {_RIGHT})?"
     rf"(?: (?:of|about|on|in|regarding) {_THING})?",
@@ -60,10 +60,10 @@ _CLAUSES = (
     rf"less so (?:of|about) {_THING}",
     r"this is from memory",
 )
-"""What a speaker says of an answer's certainty in a clause of its own."""
+"""Clauses in which a speaker comments on how certain the answer is."""
 _CLAUSE = f"(?:{'|'.join(_CLAUSES)})"
 _NOT_FAMILIAR = rf"i am not (?:\w+ )?(?:familiar with|aware of) {_THING}"
-"""The same before "but" alone: by itself, that somebody is not aware of a thing may be the answer."""
+"""The same, accepted only before "but": alone, that somebody is not aware of a thing may be the answer itself."""
 _ABOUT = word_set(
     "least go visit rely act buy decide one two either neither both another other official reliable primary original independent website page site documentation docs notes release reference "
     "rate rates price prices hours address location locations class category spelling weight height length age distance count title author "
@@ -74,13 +74,13 @@ _ABOUT = word_set(
     "record records credits credit chart charts map maps label manual listing listings catalogue catalog schedule calendar register "
     "elsewhere again before relying important exchange rate elevation awards calculation statistics stats season day month release quantities spellings description translation quotation events list items item quote wording"
 )
-"""Words that a caveat may be about, besides those of the answer."""
+"""Words that a caveat may be about, in addition to the words of the answer."""
 _FIXED = frozenset(re.findall(r"[a-z][a-z-]*", " ".join((_CLAUSE, _LINK)))) | _ABOUT
 
 
 @dataclass(frozen=True, slots=True)
 class _Caveats:
-    """What a caveat looks like as a whole sentence, before "but", and at the end of a sentence."""
+    """Patterns of a caveat: as a whole sentence, as an opening before "but", and at the end of a sentence."""
 
     whole: re.Pattern[str]
     opening: re.Pattern[str]
@@ -89,7 +89,7 @@ class _Caveats:
 
 @cache
 def _caveats() -> _Caveats:
-    """Compiled when it is first needed: it takes a tenth of a second, which no start should wait for."""
+    """The caveat patterns, compiled on first use: compiling takes 0.1 s, which would slow down every start."""
     return _Caveats(
         whole=re.compile(rf"(?:{_LINK} )?{_CLAUSE}(?: (?:{_LINK} )?{_CLAUSE})*(?: though| however| at least| here)*"),
         opening=re.compile(rf"(?:\S+ ){{0,2}}?(?P<caveat>(?:{_CLAUSE}|{_NOT_FAMILIAR}) but )(?=\S)"),
@@ -98,9 +98,9 @@ def _caveats() -> _Caveats:
 
 
 _NOT_TAKEN = frozenset({"likely", "it seems", "it appears"})
-"""What the patterns below look at more closely."""
+"""Phrases for which more specific patterns exist below."""
 _LONGEST = 40
-"""Words of the longest caveat."""
+"""Largest number of words in a caveat."""
 _DENIES = re.compile(r"\bdoubt it\b|think so|probably not|no chance|hardly any|little chance|next to no|surprised")
 _BELIEVE = r"(?:think|believe|guess|suspect|suppose|assume|reckon|imagine|presume|gather|understand)"
 _NO_OBJECT = r"(?! (?:of|for|about|if|whether|in|with|who|what|when|where|which|how|to)\b)"
@@ -141,7 +141,7 @@ _WOULD = re.compile(r"would (?:most |very |quite )?(?:likely|probably|presumably
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """Words of confidence: the words `start` to `end` of a text."""
+    """Words of confidence: words `start` (included) to `end` (excluded) of a text."""
 
     start: int
     end: int
@@ -150,7 +150,7 @@ class Doubt:
 
 
 class Doubts:
-    """Finds words of confidence, those that the given hedges write among them."""
+    """Finds words of confidence, including those that the given hedges use."""
 
     def __init__(self, hedges: Iterable[Hedge]) -> None:
         whole, bare = _phrases(hedges)
@@ -173,9 +173,9 @@ class Doubts:
 
         Args:
             sentence: its words in lower case.
-            known: the words of the answer that a caveat may take up.
-            fragment: whether the answer is a bare one, before which "the answer is" belongs to the hedge.
-            would: whether "would likely be" is a hedge: where the answer has no "would" of its own.
+            known: the words of the answer, which a caveat may be about.
+            fragment: whether the answer is a fragment; then "the answer is" before it counts as part of the hedge.
+            would: whether "would likely be" counts as a hedge: only if the answer has no "would" of its own.
         """
         text = " ".join(sentence)
         starts = _starts(sentence)
@@ -199,14 +199,14 @@ class Doubts:
         return found
 
     def is_caveat(self, sentence: str, known: Collection[str]) -> bool:
-        """Whether a sentence says nothing but how certain the answer is."""
+        """Whether a sentence only says how certain the answer is."""
         said = spoken(sentence)
         return [doubt.kind for doubt in self.within(said, known)] == ["caveat"]
 
     def _inside(
         self, text: str, begin: int, end: int, starts: dict[int, int], *, fragment: bool, would: bool
     ) -> Iterator[Doubt]:
-        """The longest words of confidence at each word of a stretch."""
+        """The longest words of confidence that begin at each word of a stretch, without overlaps."""
         for start in starts:
             if not begin <= start < end:
                 continue
@@ -229,7 +229,7 @@ def _doubt(starts: dict[int, int], start: int, end: int, kind: str, text: str) -
 
 
 def _starts(words: Sequence[str]) -> dict[int, int]:
-    """Which word begins at which character of the words joined by spaces."""
+    """Index of the word that begins at each character offset of the words joined by spaces."""
     starts, position = dict[int, int](), 0
     for index, word in enumerate(words):
         starts[position] = index
@@ -242,7 +242,7 @@ def _is_about(words: Iterable[str], known: Collection[str]) -> bool:
 
 
 def _phrases(hedges: Iterable[Hedge]) -> tuple[set[str], set[str]]:
-    """What hedges put around a sentence, and around a bare answer."""
+    """The phrases that hedges put around a sentence, and those that they put around a bare answer."""
     whole, bare = set[str](), set[str]()
     for hedge in hedges:
         for kind, text in _pieces(hedge):
@@ -262,5 +262,8 @@ def _pieces(hedge: Hedge) -> Iterator[tuple[str, str]]:
 
 @lru_cache(maxsize=8)
 def doubts_of(hedges: tuple[Hedge, ...]) -> Doubts:
-    """Built once a lexicon; asked once by each who keeps it: hashing a lexicon is not free."""
+    """The finder for these hedges, built once per lexicon.
+
+    Callers keep the result, since hashing a lexicon for the cache is slow.
+    """
     return Doubts(hedges)

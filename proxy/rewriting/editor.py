@@ -1,4 +1,4 @@
-"""Rewriters that ask a model: the paper's retrieval-guided editor and its two baselines (RALC 4.2, 5.1, C.1, D.3, D.4)."""
+"""Rewriters that call a model: the retrieval-guided editor and two baselines (RALC 4.2, 5.1, C.1, D.3, D.4)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ HEDGED_QA = """Answer the question in one short, natural sentence. Where you are
 with words that show how sure you are. Give no explanation."""
 
 Ask = Callable[[str, str], Awaitable[tuple[str, Usage]]]
-"""Asks a model: (system, user) -> (its answer, tokens spent). Raises StepFailed where the model cannot be asked."""
+"""Asks a model: (system message, user message) -> (reply, tokens spent). Raises StepFailed if the call fails."""
 
 
 @dataclass(frozen=True)
@@ -45,39 +45,39 @@ class EditorRewriter:
     name: str = field(default="llm", init=False)
 
     async def rewrite(self, request: RewriteRequest) -> Rewrite:
-        """One call; the answer only."""
+        """Rewrite with one call."""
         text, usage = await self.ask(EDITOR, editor_task(request))
         return Rewrite(answer_only(text), None, usage)
 
 
 @dataclass(frozen=True)
 class DirectBetaRewriter:
-    """The baseline without retrieval: the model gets the Beta and finds words for it."""
+    """The baseline without retrieval: the model gets the Beta distribution and chooses the words itself."""
 
     ask: Ask
     name: str = field(default="direct_beta", init=False)
 
     async def rewrite(self, request: RewriteRequest) -> Rewrite:
-        """One call; the answer only."""
+        """Rewrite with one call."""
         text, usage = await self.ask(DIRECT_BETA, direct_beta_task(request))
         return Rewrite(answer_only(text), None, usage)
 
 
 @dataclass(frozen=True)
 class HedgedQaRewriter:
-    """The baseline without a signal: the model answers anew and is asked to show its own uncertainty."""
+    """The baseline without a confidence score: the model answers again and is asked to express its own uncertainty."""
 
     ask: Ask
     name: str = field(default="hedged_qa", init=False)
 
     async def rewrite(self, request: RewriteRequest) -> Rewrite:
-        """One call; the answer only. The draft is not shown, so its facts are not kept: for comparison only."""
+        """Answer anew with one call. The draft is not shown, so its facts are not kept: for comparison only."""
         text, usage = await self.ask(HEDGED_QA, request.question)
         return Rewrite(answer_only(text), None, usage)
 
 
 def editor_task(request: RewriteRequest) -> str:
-    """The message for the retrieval-guided editor."""
+    """The user message for the retrieval-guided editor."""
     hedges = "\n".join(
         f'- "{m.hedge.phrase}": readers hear {m.hedge.beta.mean:.0%} '
         f"(Beta({m.hedge.beta.alpha:.2f}, {m.hedge.beta.beta:.2f}))"
@@ -88,12 +88,12 @@ def editor_task(request: RewriteRequest) -> str:
 
 
 def direct_beta_task(request: RewriteRequest) -> str:
-    """The message for the editor without retrieval."""
+    """The user message for the editor without retrieval."""
     return _common(request) + _complaint(request)
 
 
 def confidence_in_words(mean: float) -> str:
-    """A target mean as a plain description."""
+    """A target mean in [0, 1] in plain words."""
     steps = (
         (0.1, "almost certainly wrong"), (0.3, "probably wrong"), (0.45, "rather wrong than right"), (0.55, "as likely right as wrong"),
         (0.7, "rather right than wrong"), (0.85, "probably right"), (0.95, "very likely right"),
@@ -102,7 +102,7 @@ def confidence_in_words(mean: float) -> str:
 
 
 def answer_only(text: str) -> str:
-    """A model's reply without the tags or the fence it may have put around it."""
+    """A model's reply without the tags it may have put around it."""
     return text.strip().removeprefix("<answer>").removesuffix("</answer>").strip()
 
 
@@ -120,17 +120,17 @@ def _complaint(request: RewriteRequest) -> str:
 
 
 def build(context: RouteContext) -> RewriterFactory:
-    """The editor with retrieval."""
+    """A function that makes the editor with retrieval for each request."""
     return _asking(context, EditorRewriter)
 
 
 def build_direct_beta(context: RouteContext) -> RewriterFactory:
-    """The baseline without retrieval."""
+    """A function that makes the baseline without retrieval for each request."""
     return _asking(context, DirectBetaRewriter)
 
 
 def build_hedged_qa(context: RouteContext) -> RewriterFactory:
-    """The baseline without a signal."""
+    """A function that makes the baseline without a confidence score for each request."""
     return _asking(context, HedgedQaRewriter)
 
 
@@ -140,7 +140,7 @@ def _asking(context: RouteContext, editor: Callable[[Ask], Rewriter]) -> Rewrite
 
 
 def asking(context: RouteContext) -> Callable[[Asker], Ask]:
-    """How a route's editor is asked, for each request."""
+    """A function that makes, for each request, the call to a route's editor model."""
     settings = context.route.rewriting
     options = {"temperature": settings.temperature}
     prompting = Prompting(context.upstream(settings.upstream), "rewrite", Reason.EDITOR_FAILED, settings.model, options)

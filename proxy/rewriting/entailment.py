@@ -1,4 +1,4 @@
-"""Do draft and rewrite entail each other? Asked of the shipped judge or of a cross-encoder of sentence-transformers, where a route has one."""
+"""Scores whether draft and rewrite entail each other, by the shipped judge or a sentence-transformers cross-encoder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of an answer's own words of confidence in its rewrite, and whether the new ones stand where they may."""
+"""Checks that a rewrite keeps or replaces the answer's own words of confidence and puts new ones in allowed places."""
 
 from __future__ import annotations
 
@@ -26,15 +26,18 @@ _SAYS_THAT = word_set(
 _DESCRIBED = word_set(
     "described mentioned noted stated reported recorded told depicted shown seen explained defined given"
 )
-"""After "as": where it is said ("as described in Acts 15")."""
+"""After "as", these verbs name a source ("as described in Acts 15")."""
 _MOST_DOUBTS = 200
-"""Words of confidence in the part of an answer that was reworded, beyond which nobody means them."""
+"""Number of words of confidence in the reworded part above which the rewrite is refused without a closer look."""
 _ADDRESSED = word_set("you we i one")
 
 
 @dataclass(frozen=True)
 class Fate:
-    """What became of the draft's words of confidence, and where the rewrite put its own."""
+    """The words of confidence of a draft and its rewrite, compared.
+
+    `matched` maps units of the rewrite (`right`) to the same units of the draft (`left`).
+    """
 
     left: Reading
     right: Reading
@@ -42,7 +45,7 @@ class Fate:
     draft: tuple[Piece, ...]
 
     def fault(self) -> Fault | None:
-        """The first hedge that was dropped, or put where none may stand."""
+        """The first hedge that was dropped, or put where none is allowed; None if there is none."""
         if len(self.left.doubts) + len(self.right.doubts) > _MOST_DOUBTS:
             return Fault(Reason.CONTENT_ADDED)
         lost, new = self._unmatched()
@@ -56,7 +59,7 @@ class Fate:
         return None
 
     def _unmatched(self) -> tuple[list[tuple[Doubt, int, bool]], list[tuple[Doubt, int]]]:
-        """The draft's doubts that are not in the rewrite, and the rewrite's that are not in the draft, with the units they go with."""
+        """The doubts that only one of the two texts has, with the draft's units they belong to: (lost, new)."""
         new = [(doubt, self._in_draft(self.right.unit_of(doubt)[0])) for doubt in self.right.doubts]
         lost: list[tuple[Doubt, int, bool]] = []
         for doubt in self.left.doubts:
@@ -71,34 +74,39 @@ class Fate:
         return lost, new
 
     def _in_draft(self, unit: int) -> int:
-        """The draft's unit for one of the rewrite's: the nearest that has one."""
+        """The draft's unit that corresponds to a unit of the rewrite, or to the next unit that has one."""
         while unit not in self.matched and unit < len(self.right.units):
             unit += 1
         return self.matched.get(unit, len(self.left.units) - 1)
 
     @cached_property
     def _clauses(self) -> list[tuple[int, int]]:
-        """For each unit of the draft its stretch between strong breaks, and its clause."""
-        found: list[tuple[int, int]] = []
+        """For each unit of the draft: (its stretch between strong breaks, its clause)."""
+        clauses: list[tuple[int, int]] = []
         clause = 0
         for unit in self.left.units:
             clause += unit.lower in _LINKS
-            found.append((unit.word.segment, clause))
-        return found
+            clauses.append((unit.word.segment, clause))
+        return clauses
 
     def _clause(self, unit: int) -> tuple[int, int]:
         return self._clauses[unit] if 0 <= unit < len(self._clauses) else (-1, -1)
 
     def _covers(self, doubt: Doubt, unit: int, lost: int) -> bool:
-        """Whether a new doubt speaks of the clause in which one was lost: at an end of a sentence it speaks for all of it."""
+        """Whether a new doubt applies to the clause in which one was lost.
+
+        At the start or end of a sentence it applies to the whole sentence.
+        """
         if self._clause(unit) == self._clause(lost):
             return True
         whole = doubt.kind in ("frame", "caveat") and (self.right.opens(doubt) or self.right.unit_of(doubt)[1])
         return whole and self._clause(unit)[0] == self._clause(lost)[0]
 
     def _replaced(self, doubt: Doubt, unit: int, new: Sequence[tuple[Doubt, int]]) -> bool:
-        """Whether a doubt of the draft has another in its place. A modal verb is mostly part of the claim: only another modal verb may
-        replace it, or any hedge after a bare "it may be".
+        """Whether a lost doubt of the draft has a replacement.
+
+        A modal verb is mostly part of the claim: only another modal verb may replace it, or any hedge after a bare "it
+        may be".
         """
         if self._said_by_others(unit):
             return False
@@ -113,7 +121,7 @@ class Fate:
         return being and bool(covering) and subject in ("it", "this", "that", "answer")
 
     def _misplaced(self, doubt: Doubt, unit: int) -> Fault | None:
-        """A hedge on what claims nothing, in what others say, or one that makes a permission of a fact."""
+        """The fault if a hedge stands on a non-claim or on what others say, or turns a fact into a permission."""
         units = self.left.units
         if doubt.kind == "caveat" or not units:
             claims = any(part.is_sentence and may_claim(part.text) for part in self.draft)
@@ -134,7 +142,10 @@ class Fate:
         return None
 
     def _said_by_others(self, unit: int, but: str = "") -> bool:
-        """Whether a unit stands behind "critics say", "she claimed that" or "according to" in its sentence, or behind all `but` one."""
+        """Whether a unit comes after "critics say", "she claimed that" or "according to" in its sentence.
+
+        `but`: one of these words to ignore.
+        """
         units = self.left.units
         if not 0 <= unit < len(units):
             return False

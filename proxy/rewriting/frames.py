@@ -1,6 +1,6 @@
-"""Putting a hedge into a sentence by one of its frames, capitals at the seams included; None where the frame does not fit.
+"""Puts a hedge into a sentence by one of its frames and adjusts the capitals; None where the frame does not fit.
 
-Also which hedges there are for a language, and how far they are from a target.
+Also: the hedges of a language, and their distance from a target.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hedgerow.lexicon.text.language import grammar
 from hedgerow.lexicon.text.shape import Shape
 
 _IN_TITLES = (SUBJECT_PRONOUNS | BE | HAVE) - {"i", "who", "am"}
-"""Small words that are written large inside titles alone, and not in names ("the Who")."""
+"""Function words that are capitalised only in titles of works and not in names such as "the Who"."""
 _REST_OF_TITLE = re.compile(
     rf"(?:\s+[A-Z][a-z]+){{0,4}}?\s+(?:{'|'.join(sorted(word.capitalize() for word in _IN_TITLES))})\b"
 )
@@ -36,38 +36,41 @@ _LETTER = re.compile(r"\s+(?:is|was|has|had|and|or|equals|can|does|did)\b|[,.]")
 _GERUND = re.compile(
     r"[*_]*[A-Z][a-z]+ing (?:a|an|the|this|that|these|your|their|its|to|with|more|too|enough|such|both|all|for|regularly)\b"
 )
-"""An "-ing" word with an object after it ("Managing a patient ...") is a verb, not a name ("Beijing is ...")."""
+"""An "-ing" word with an object ("Managing a patient ..."): a verb, not a name ("Beijing is ...")."""
 _ABSTRACT = re.compile(r"[A-Z][a-z]+(?:ities|lties|ness|tions|sions|ments|ologists|isms|ships|ancies|encies)")
-"""Endings that names seldom have: "Difficulties", "Archaeologists"."""
+"""Words with endings that are rare in names: "Difficulties", "Archaeologists"."""
 _DENIAL = re.compile(
     r"\b(?:doubt|doubtful|not|surprised|unlikely|improbable|inconceivable|remotely|barely|whether|"
     r"(?:little|slight|small|slim|remote|low|outside|no|any|tiny|faint) (?:chance|probability|possibility)|slight)\b"
 )
 _SAYS_NO = re.compile(r"(?:not|nicht|pas)\s", re.IGNORECASE)
-"""Openings that a word of doubt before them would join and deny: "Probably not an answer" says another thing than "Not an answer"."""
+"""Starts with a negation. A hedge before it would be negated: "Probably not an answer" does not hedge "Not an answer".
+"""
 _HANGS_ON = re.compile(r"(?:and|though|but|although|aber|mais|pero|aunque) |to be taken", re.IGNORECASE)
 _VOWELS = frozenset("aeiouyàâéèêëîïôûù")
 _SPEAKER = re.compile(r"(?:I|we|it|je|ich|yo) |or so", re.IGNORECASE)
 KEPT_INSIDE = frozenset(
     {"clearly", "absolutely", "definitively", "obviously", "potentially", "likely", "assuredly", "plausibly"}
 )
-"""Adverbs that inside a sentence more often say how a thing is than how sure the speaker is ("clearly visible", "the likely
-cause"): neither put in nor taken out there, only at the start."""
+"""Adverbs that inside a sentence rarely express the speaker's confidence ("clearly visible", "the likely cause").
+
+They are inserted and removed only at the start of a sentence.
+"""
 
 NOT_PUT_INSIDE = KEPT_INSIDE | {"maybe"}
-"""Taken out where a draft has them, but not put in: "it will maybe die" is not good English."""
+"""Removed where a draft has them, but not inserted: "it will maybe die" is not good English."""
 
 
 PLAIN_FROM = 0.9
-"""Calibrated mean from which an answer stands as it is: the statement alone says as much."""
+"""Calibrated mean from which an answer stays unchanged: a plain statement already sounds as sure."""
 WORDS_WITHOUT_STOP = 12
-"""Words up to which an answer may be whole without a stop."""
+"""Number of words up to which a text without a full stop counts as complete."""
 LOW = 0.25
-"""Calibrated mean up to which no hedge goes into an answer: a statement with a denial beside it contradicts itself."""
+"""Calibrated mean up to which no hedge is inserted: a statement with a denial would contradict itself."""
 
 
 def is_plain(target: Beta, matches: Sequence[Match]) -> bool:
-    """Whether an answer of this confidence stands as it is."""
+    """Whether an answer of this confidence should stay unchanged."""
     nearest = matches[0].hedge
     is_booster = nearest.beta.mean > lexicon_of("en")[NO_HEDGE].beta.mean
     return nearest.is_plain or (target.mean >= PLAIN_FROM and not is_booster)
@@ -80,25 +83,28 @@ def lexicon_of(language: str) -> Lexicon:
 
 
 def nearest_foreign(language: str, target: Beta, k: int) -> tuple[Match, ...]:
-    """The nearest hedges of a language that has a dozen of them: every one is looked at."""
+    """The k nearest hedges of a language other than English; each has only about a dozen, so all are compared."""
     hedges = offered(lexicon_of(language)).hedges
     return tuple(sorted((Match(h, distance(h.beta, target)) for h in hedges), key=lambda match: match.distance)[:k])
 
 
 def distance(a: Beta, b: Beta) -> float:
-    """1-Wasserstein distance of two Betas, in [0, 1], within 2e-4; a tenth of the time of the exact one."""
+    """1-Wasserstein distance of two Betas, in [0, 1], within 2e-4; ten times as fast as the exact one."""
     return float(abs(_nodes(a) - _nodes(b)).sum())
 
 
 @lru_cache(maxsize=1024)
 def _nodes(of: Beta) -> FloatArray:
-    """Not to be written to. Most Betas asked for are the lexicon's, the others come several times a request."""
+    """The quantile nodes of a Beta; do not change the array.
+
+    Cached: most Betas are the lexicon's, the others occur several times in a request.
+    """
     return quantile_nodes(of.alpha, of.beta)
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What stands around a sentence and tells names from common words.
+    """The context of a sentence, used to tell names from common words.
 
     Attributes:
         question: the user's; "Do humans ...?" shows that "Humans" is not a name.
@@ -112,14 +118,14 @@ class Surroundings:
 
 
 def capitalise(text: str) -> str:
-    """The text with its first letter large; markup and brackets before it are passed over."""
+    """The text with its first letter in upper case, after any leading markup and brackets."""
     match = re.match(r"^[*_(\[¿¡]*", text)
     start = match.end() if match else 0
     return text[:start] + text[start : start + 1].upper() + text[start + 1 :]
 
 
 def lowers(text: str, around: Surroundings) -> bool | None:
-    """May the first letter be written small? None where nothing tells a common word from a name."""
+    """Whether the first letter may be in lower case; None where it is unclear if the word is a name."""
     match = _FIRST_WORD.match(text)
     if match is None or not match.group(2)[0].isupper():
         return True
@@ -138,18 +144,18 @@ def lowers(text: str, around: Surroundings) -> bool | None:
         return False  # "When We Were Kings", "How Deep Is Your Love"
     following = _NEXT_NAME.match(text, match.end())
     if following and re.search(rf"(?<=[a-z,] ){word}{re.escape(following[0])}\b", f"{around.question}\n{around.rest}"):
-        return False  # "The Others", written so inside a sentence elsewhere
+        return False  # "The Others", which is capitalised inside a sentence elsewhere
     if word.lower() in PLAIN_OPENERS:
         return word.lower() in CLOSED_CLASS or not re.match(r"\s+[A-Z]", text[match.end() :])  # "Red" in "Red Sea"
     if _GERUND.match(text) or (_ABSTRACT.fullmatch(word) and text[match.end() :][:2].strip().islower()):
         return True
     if re.match(r" [A-Z]", text[match.end() :]):
-        return None  # "Costa Brava", whatever is small elsewhere
+        return None  # "Costa Brava": two capitals may be a name, even if the first word occurs in lower case
     return _witness(word, "\n".join(text for text in (around.question, around.rest) if _minds_case(text)))
 
 
 def decapitalise(text: str, around: Surroundings) -> str:
-    """The text as it stands inside a sentence: its first letter small where that is safe."""
+    """The text for use inside a sentence: its first letter in lower case where that is safe."""
     match = _FIRST_WORD.match(text)
     if match is None or lowers(text, around) is not True:
         return text
@@ -158,7 +164,7 @@ def decapitalise(text: str, around: Surroundings) -> str:
 
 
 def _minds_case(text: str) -> bool:
-    """Whether the text has capitals; one typed all small says nothing about names."""
+    """Whether the text has any capitals; without, its lower case says nothing about names."""
     return bool(re.search(r"[A-Z]", text))
 
 
@@ -171,9 +177,9 @@ def _witness(word: str, text: str) -> bool | None:
 
 
 def denies(frame: Frame) -> bool:
-    """True where the frame takes the answer back instead of doubting it ("it is unlikely that ...", "probably not ...").
+    """Whether the frame denies the answer instead of hedging it ("it is unlikely that ...", "probably not ...").
 
-    As a draft's own words these say the opposite of what follows, so they are neither put in nor taken out.
+    In a draft these words are part of the content, so they are neither inserted nor removed.
     """
     if frame.kind not in ("clause", "fragment"):
         return False
@@ -182,7 +188,7 @@ def denies(frame: Frame) -> bool:
 
 
 def usable(hedge: Hedge) -> tuple[Frame, ...]:
-    """The frames of a hedge that keep the answer an answer."""
+    """The frames of a hedge that do not deny the answer."""
     return tuple(frame for frame in hedge.frames if not denies(frame))
 
 
@@ -203,12 +209,12 @@ def apply(frame: Frame, shape: Shape, around: Surroundings) -> str | None:
 
 
 def _joins(frame: Frame) -> bool:
-    """True for words that would stand right before the sentence and be read with a "not" that opens it."""
+    """Whether the frame comes directly before the sentence, so that it would combine with a "not" at its start."""
     return frame.kind not in ("closing", "lead") and " that {clause}" not in frame.text
 
 
 def disturbs_start(text: str, shape: Shape) -> bool:
-    """True where the words of this result before the body may clash with the body's first letter."""
+    """Whether the hedge comes before the body, so that the case of the body's first letter matters."""
     return not text.startswith(shape.head + shape.body[:12].partition(" ")[0])
 
 
@@ -285,22 +291,25 @@ def _adverb(text: str, shape: Shape, around: Surroundings) -> str | None:
 
 
 _AMONG_NOUNS = re.compile(r"\w+,? (?:and|or)\b")
-""" "the patterns, | causes, and effects": a noun that is a verb elsewhere."""
+"""A noun that could also be a verb: "the patterns,
+
+causes, and effects".
+"""
 _LEADS_IN = re.compile(
     r"(?:after|before|when|while|since|as|if|because|although|once|in addition|during|following|throughout|according to|based on|besides|despite|prior to|from a(?:n early| young) age)\b[^,]{0,160},"
     r"|[a-z]{3,20}ly,",
     re.IGNORECASE,
 )
-"""What a sentence leads in with; an adverb before it would be read with it alone."""
+"""An introductory phrase; an adverb before it would be read as modifying only that phrase."""
 _EXPLAINS_A_WORD = re.compile(r"[\"“][^\"”]{1,40}[\"”] (?:indicates?|means?|refers?|denotes?|stands? for|is used)\b")
-"""'"There" indicates a place.': what comes before it would seem to be within the quotation's sentence."""
+"""A sentence about a word: '"There" indicates a place.' A hedge before it would seem to belong to the quotation."""
 _AFTER_LABEL = re.compile(r": | [–—-] ")
-""" "Natural language processing – models are used ...": a hedge before it would doubt the name."""
+"""A label: "Natural language processing – models are used ..."; a hedge before it would seem to doubt the label."""
 _PRONOUN = re.compile(r"(?:this|that|these|those|it|he|she|they|we|you)\b", re.IGNORECASE)
 _NO_SUBJECT = re.compile(r"(?:is|are|was|were|has|have|had) (?!it\b|he\b|she\b|they\b|there\b|this\b)[a-z]")
-"""What goes on with the question's subject: "is an American actor ..."."""
+"""Continues the question, which has the subject: "is an American actor ..."."""
 _REPORTS = re.compile(r"(?:according to|based on|as of)\b[^,]{1,160},", re.IGNORECASE)
-"""Where something is taken from; "there is a chance that according to ..." would doubt that."""
+"""Names a source; "there is a chance that according to ..." would doubt the source."""
 _OPENS_A_NAME = re.compile(
     r"[*_\"“]*(?:the|an?|his|her|its|their|it|he|she|they|this|these|those|there|in|on|at|by|to|from)\b", re.IGNORECASE
 )
@@ -311,7 +320,7 @@ _NO_ADVERB_AFTER = re.compile(
 
 
 def _comma(text: str, shape: Shape, around: Surroundings) -> str:
-    """Between an adverb and what may be a clause: "Possibly, gradual changes help", not "Possibly gradual changes"."""
+    """The comma between an adverb and a possible clause: "Possibly, gradual changes help"."""
     if not shape.unsure or around.language != "en":
         return ""
     short = " " not in text
@@ -322,19 +331,25 @@ def _comma(text: str, shape: Shape, around: Surroundings) -> str:
 
 
 _SAID_IN_PASSING = re.compile(r"\b(?:claiming|saying|arguing|alleging|stating|suggesting|believing|thinking)\b")
-""" "They avoid suits, claiming the information is | mere gossip": the verb is that of what is claimed."""
+"""Reported speech in a participle: in "They avoid suits, claiming the information is
+
+mere gossip" it is their claim.
+"""
 _GENERALISES = re.compile(
     r"(?:typically|usually|generally|often|commonly|mostly|mainly|primarily|sometimes|not (?:necessarily|always|entirely))\b"
 )
-"""What no other adverb may stand before: "are quite possibly typically characterized"."""
+"""Words that take no further adverb before them: "are quite possibly typically characterized"."""
 _POSSIBLY = re.compile(r"\b(?:possibly|perhaps|maybe|conceivably)\b")
-"""What says again what "can" says: "can quite possibly cause"."""
+"""Repeats the meaning of "can": "can quite possibly cause"."""
 _INFINITIVES = {"is": "be", "are": "be", "'s": "be", "'re": "be", "was": "have been", "were": "have been"}
 _BE = re.compile(r"(?<![\w'’])(is|are|was|were)\s+$|(?<=\w)['’](s|re)\s+$")
 
 
 def _modal(text: str, shape: Shape, around: Surroundings) -> str | None:
-    """For "may": "It was Paris." -> "It may have been Paris."; for "be likely to": "It is likely to have been Paris." Only beside "be"."""
+    """Insert a modal, only beside a form of "be": "It was Paris." -> "It may have been Paris."
+
+    "be likely to" gives "It is likely to have been Paris."
+    """
     del around
     if shape.kind != "clause" or shape.adverb_at is None:
         return None
@@ -350,7 +365,7 @@ def _modal(text: str, shape: Shape, around: Surroundings) -> str | None:
     form = (verb.group(1) or f"'{verb.group(2)}").lower()
     subject = left[: verb.start()].rstrip()
     if form == "'s" and not _CONTRACTING.search(subject):
-        return None  # "Paris's", "what's"
+        return None  # "Paris's" and "what's" cannot be taken apart
     plural = form in ("are", "were", "'re")
     verb_phrase = f"{_conjugated(text, plural)} {_INFINITIVES[form]}"
     return f"{shape.head}{subject} {verb_phrase} {right}".rstrip() + shape.end
@@ -361,16 +376,16 @@ _NO_INFINITIVE = re.compile(
     re.IGNORECASE,
 )
 _EXISTS = re.compile(r"\b[Tt]here\s+(?:is|are|was|were)\s+$")
-""" "There may be no cure" reads better than "There is possibly no cure"."""
+""""There may be no cure" reads better than "There is possibly no cure"."""
 _AFTER_BE = re.compile(r"(?:\b(?:is|are|was|were)|['’](?:s|re))$")
 _MANNER = re.compile(r"\b(?:(?!only\b)[A-Za-z][a-z]*ly|never|ever|always|often|seldom|also|still|just|even)$")
-"""An adverb right before the place for another one."""
+"""An adverb directly before the place for the hedge."""
 _SAID_BY_ONE = re.compile(r"(?:^|\s)(?:I|who|which|that|what|where|when|how|here)\s*$", re.IGNORECASE)
 _CONTRACTING = re.compile(r"(?:^|\s)(?:it|he|she|there)$", re.IGNORECASE)
 
 
 def _conjugated(text: str, plural: bool) -> str:
-    """The verb that governs an infinitive, in the present: "may", "are likely to", "appears to"."""
+    """The verb before an infinitive, in the present tense: "may", "are likely to", "appears to"."""
     first, _, rest = text.partition(" ")
     if first == "be":
         return f"{'are' if plural else 'is'} {rest}"
@@ -413,22 +428,25 @@ def _lead(text: str, shape: Shape, around: Surroundings) -> str | None:
 
 
 def _opened(text: str, shape: Shape, end: str) -> str:
-    """Set after "Yes, " where there is a head that leads on, else as the opening of a sentence."""
+    """Put the text after a head such as "Yes, ", or else at the start of the sentence with a capital."""
     leads_on = shape.head and not shape.head.rstrip().endswith((".", "!"))
     return shape.head + (text if leads_on else capitalise(text)) + end
 
 
 def _full_stop(shape: Shape, around: Surroundings) -> str:
-    """What ends a full sentence: the draft's own stop, one of ours where it has none, stands alone and is not broken off."""
+    """The end of a full sentence: its own, or a full stop if the sentence is alone, has none and is not broken off."""
     open_end = _is_list(shape) or around.rest.strip() or breaks_off(shape.body)
     return shape.end if shape.stopped or open_end else "."
 
 
 def breaks_off(text: str) -> bool:
-    """Whether a text without a stop is more likely broken off than a short answer: a stop of ours would make nonsense of it ("Senator David Mc.")."""
+    """Whether a text without a full stop is probably broken off ("Senator David Mc.") rather than a short answer.
+
+    A full stop must not be added to it.
+    """
     return len(text.split()) > WORDS_WITHOUT_STOP
 
 
 def _is_list(shape: Shape) -> bool:
-    """A body that ends with a colon leads to something that follows; nothing may hang on it."""
+    """Whether the body ends with a colon: something follows, so nothing may be appended."""
     return shape.body.endswith(":")

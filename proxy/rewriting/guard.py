@@ -1,4 +1,4 @@
-"""The guard: nothing but the confidence may have changed, and the confidence must be the one that was asked for."""
+"""The guard: checks that a rewrite changed nothing but the confidence, and that its confidence is the requested one."""
 
 from __future__ import annotations
 
@@ -24,27 +24,33 @@ from hedgerow.proxy.rewriting.words import spoken
 from hedgerow.proxy.types import Rewrite, RewriteRequest, Verdict
 
 _LEADING = word_set("dass que qu")
-"""Words that lead from a hedge to the clause that it hedges, in languages other than English."""
+"""Words between a hedge and the clause that it hedges, in languages other than English."""
 
 CAVEAT_UP_TO = 0.75
-"""Mean up to which a caveat that the reader cannot read is taken to say enough."""
+"""Target mean up to which a caveat that the reader does not recognise is accepted as sufficient doubt."""
 UNREAD = 0.02
-"""Distance to the plain assertion within which a text has no word that the reader knows."""
+"""Distance to the plain assertion up to which a text counts as having no words that the reader recognises."""
 
 Reader = Callable[[str, str | None], Beta | None]
-"""Perceived confidence of a text in a language (None: an unknown one); None where it cannot be read."""
+"""(text, language or None if unknown) -> perceived confidence of the text; None where it cannot be read."""
 Entailment = Callable[[Sequence[tuple[str, str]]], list[float]]
-"""(premise, hypothesis) pairs -> p(entailed) + 0.5 p(neutral) of each, in [0, 1] (RALC 5.3.1); an NLI model behind it, so it blocks."""
+"""(premise, hypothesis) pairs -> p(entailed) + 0.5 p(neutral) of each, in [0, 1] (RALC 5.3.1).
+
+Runs a model, so it blocks.
+"""
 
 LONG = 1000
-"""Characters from which an answer is worked on beside the event loop: there it would be held up for milliseconds."""
+"""Length in characters from which an answer is processed in a worker thread: it would block the event loop."""
 LENGTH_FACTOR = 1.5
 LENGTH_ALLOWANCE = 300
-"""Characters that a hedge may add on top of the factor."""
+"""Characters that a rewrite may add beyond the factor."""
 
 
 def perceived_confidence(text: str, language: str | None = "en", own: Own | None = None) -> Beta | None:
-    """How confident a text sounds, by the lexicon's reader; None where that has nothing to read. `own`: a route's own entries, read at their own Betas."""
+    """How confident a text sounds, by the lexicon's reader; None where it finds nothing to read.
+
+    `own`: a route's own entries, read at their own Betas.
+    """
     if language is None:
         return None
     try:
@@ -54,10 +60,10 @@ def perceived_confidence(text: str, language: str | None = "en", own: Own | None
 
 
 def reader_of(lexicon: Lexicon) -> Reader:
-    """Reads perceived confidence as a route with this lexicon does: its own entries at their own Betas.
+    """The reader for a route with this lexicon: its own entries are read at their own Betas.
 
     Raises:
-        LexiconError: its language cannot be read.
+        LexiconError: there is no reader for its language.
     """
     own = Own.of(lexicon)
     return perceived_confidence if own is None else partial(perceived_confidence, own=own)
@@ -65,15 +71,15 @@ def reader_of(lexicon: Lexicon) -> Reader:
 
 @dataclass(frozen=True)
 class FactGuard:
-    """Compares what draft and rewrite say once the words of confidence are taken out of both, then reads how confident the rewrite sounds.
+    """Compares the content of draft and rewrite apart from words of confidence, then reads the rewrite's confidence.
 
     Attributes:
-        hedges: the lexicon's entries; their frames are words of confidence.
-        tolerance: how much farther than the best hedge the perceived confidence may lie from the target, as a 1-Wasserstein
-            distance. Words can only come so near to a flat Beta, so the best hedge's own distance is not held against a rewrite.
-        reader: reads the perceived confidence of a text; None leaves that check out.
-        entailment: an NLI score asked both ways; None leaves that check out.
-        entailed: the least score that passes.
+        hedges: the lexicon's entries, whose frames count as words of confidence.
+        tolerance: how much farther from the target than the best hedge the perceived confidence may be, as a
+            1-Wasserstein distance in [0, 1]. Relative to the best hedge, since no words come close to a flat Beta.
+        reader: reads the perceived confidence of a text; None skips that check.
+        entailment: an NLI score, applied in both directions; None skips that check.
+        entailed: the lowest score that passes, in [0, 1].
     """
 
     hedges: tuple[Hedge, ...] = field(default_factory=lambda: load().hedges)
@@ -84,7 +90,7 @@ class FactGuard:
 
     @cached_property
     def strippers(self) -> Strippers:
-        """What takes the words of confidence out, by language."""
+        """Removes words of confidence, by language."""
         return Strippers(self.hedges)
 
     @cached_property
@@ -92,7 +98,7 @@ class FactGuard:
         return doubts_of(self.hedges)
 
     async def check(self, request: RewriteRequest, rewrite: Rewrite) -> Verdict:
-        """Compare the rewrite with the draft. Never raises for bad text: bad text is a refusal."""
+        """Compare the rewrite with the draft. Bad text is refused and never raises."""
         if self.entailment is None and len(request.draft) + len(rewrite.text) < 2 * LONG:
             return self.check_sync(request, rewrite)
         return await compute(self.check_sync, request, rewrite)
@@ -119,7 +125,7 @@ class FactGuard:
         )
 
     def _changed(self, draft: str, rewrite: str, language: str) -> Fault | None:
-        """What was changed besides the confidence."""
+        """The first change besides the confidence, or None."""
         if language == "en":
             return compare(draft, rewrite, self._doubts)
         strip = self.strippers.of(language).strip
@@ -142,7 +148,10 @@ class FactGuard:
         return Verdict(False, Reason.CONFIDENCE_OFF, detail)
 
     def _is_unread_caveat(self, request: RewriteRequest, rewrite: Rewrite, perceived: Beta, language: str) -> bool:
-        """Whether only caveats were added that the reader takes for plain statements ("Please verify the dates."), where doubt is due."""
+        """Whether only caveats were added that the reader sees as plain statements, where doubt is due.
+
+        Example: "Please verify the dates."
+        """
         if language != "en" or request.target.mean > CAVEAT_UP_TO:
             return False
         said = frozenset(spoken(request.draft))
@@ -156,7 +165,7 @@ class FactGuard:
         return Verdict(False, Reason.NOT_ENTAILED, "the rewrite and the draft do not entail each other")
 
     def _nearest(self, request: RewriteRequest, language: str) -> float:
-        """How near the best hedge comes to the target, in the language of the answer."""
+        """Distance of the best hedge to the target, in the language of the answer."""
         return (request.hedges if language == "en" else nearest_foreign(language, request.target, 1))[0].distance
 
     def _plain(self, language: str) -> Beta:
@@ -165,21 +174,22 @@ class FactGuard:
         return own or lexicon_of(language)[NO_HEDGE].beta
 
     def _sounds_hedged(self, claim: str, language: str) -> bool:
-        """Whether the claim itself has words that the reader takes for doubt ("it is possible to"): a hedge that the lexicon measured is
-        then better trusted than the reading of both together.
+        """Whether the claim itself has words that the reader takes for doubt ("it is possible to").
+
+        Then the lexicon's measured value for the hedge is more reliable than reading the whole sentence.
         """
         perceived = self.reader(claim, language) if self.reader else None
         return perceived is not None and distance(perceived, self._plain(language)) > self.tolerance
 
 
 def _named(fault: Fault) -> str | None:
-    """The words at fault, for the editor."""
+    """The lost and added words, for the message to the editor; None if there are none."""
     parts = [f'{what} "{words}"' for what, words in (("lost", fault.dropped), ("added", fault.added)) if words]
     return " and ".join(parts) or None
 
 
 def _foreign(before: str, after: str) -> Fault | None:
-    """What differs between two texts whose words of confidence are out, where these are known from a lexicon alone."""
+    """The first difference between two texts without their words of confidence, for languages with a lexicon only."""
     if (kind := first_difference(before, after)) is not None:
         return Fault(Reason(f"{kind}_changed"))
     left, right = (word_list(text) for text in (before, after))
@@ -194,12 +204,12 @@ def _foreign(before: str, after: str) -> Fault | None:
 
 
 def word_list(text: str) -> list[str]:
-    """The words and signs of a text in lower case, but for those that lead from a hedge to what it hedges."""
+    """The words and signs of a text in lower case, without the words that connect a hedge to its clause."""
     return [word for word in spoken(text) if word not in _LEADING]
 
 
 def _dropped_own(draft: str, rewrite: str, strip: Callable[[str], str]) -> bool:
-    """Whether fewer sentences of the rewrite than of the draft word their confidence."""
+    """Whether fewer sentences of the rewrite than of the draft contain words of confidence."""
     kept = set(sentences(draft)) & set(sentences(rewrite))
 
     def hedged(text: str) -> int:
@@ -209,8 +219,10 @@ def _dropped_own(draft: str, rewrite: str, strip: Callable[[str], str]) -> bool:
 
 
 def reworded_part(bare: str, rewrite: str) -> str:
-    """The sentences of a rewrite that the draft without its hedges has not: the others may speak of chances that are not the speaker's.
-    Read the other way round, those of the draft that were reworded.
+    """The sentences of a rewrite that are not in the draft without its hedges; the whole rewrite if there are none.
+
+    Unchanged sentences may mention chances that are not the speaker's. With the arguments swapped: the sentences of the
+    draft that were reworded.
     """
     kept = set(sentences(bare))
     return " ".join(sentence for sentence in sentences(rewrite) if sentence not in kept) or rewrite
@@ -218,5 +230,5 @@ def reworded_part(bare: str, rewrite: str) -> str:
 
 @cache
 def _negations() -> frozenset[str]:
-    """The words that negate in any known language: a rewrite may quote another."""
+    """The negating words of all known languages together: a rewrite may quote another language."""
     return frozenset().union(*map(negations, known()))

@@ -1,8 +1,8 @@
-"""Long answers: few words of doubt, where they tell the reader something.
+"""Rewording of long answers: hedges only the claims that are clearly less certain than the others.
 
-A claim that stands clearly below the rest gets a hedge, two sentences at most; so does an item of a list or a cell of a table, as a short
-mark in brackets. Where most of the claims are in doubt one note says so at the end. A worked solution is hedged in its result alone.
-What cannot be worded safely stays as it was.
+At most two sentences get a hedge; a list item or table cell gets a short mark in brackets. Where most claims are in
+doubt, one note at the end says so. In a worked solution only the result is hedged. A sentence that cannot be reworded
+safely stays unchanged.
 """
 
 from __future__ import annotations
@@ -40,49 +40,53 @@ from hedgerow.proxy.rewriting.template import WITHIN, TemplateRewriter, choose
 from hedgerow.proxy.types import Placement, Rewording, Rewrite, RewriteRequest, SentenceStatus, WordedSentence
 
 Nearest = Callable[[Beta, Collection[str]], tuple[Match, ...]]
-"""(target, ids to avoid where others are about as near) -> hedges, best first: `Retriever.nearest` with k bound."""
+"""(target, ids to avoid where others are about as near) -> hedges, nearest first: `Retriever.nearest` with k bound."""
 
 MOST_HEDGES = 2
-"""Sentences of an answer that get a hedge."""
+"""Largest number of sentences of an answer that get a hedge."""
 MOST_MARKS = 3
-"""Items and cells of an answer that get a mark."""
+"""Largest number of items and cells of an answer that get a mark."""
 CLEARLY = 1.2816
-"""Standard deviations: what stands clearly below the rest has its upper bound, of nine tenths of its probability, below their mean."""
+"""Standard deviations above its mean of a claim's 90% bound; it must be below the mean of the other claims."""
 DOUBTFUL = 0.65
-"""Mean of the claims below which an answer in which nothing stands out gets a note."""
+"""Mean of the claims below which an answer gets a note if no claim stands out."""
 HALF = 0.5
 NEIGHBOURS = 24
-"""Stretches before and after a sentence that are looked at to tell its names from common words."""
+"""Number of pieces before and after a sentence that are searched to tell names from common words."""
 _QUOTED = re.compile(r"[*_]*[\"“«„].*[\"”»“][.!?*_]*", re.DOTALL)
 _LONGEST_MARKED = 120
-"""Characters of an item that a mark at its end can be about."""
+"""Length in characters of the longest item that gets a mark at its end."""
 _STEPS = re.compile(r"[^\n]*\b(?:steps?|instructions|guide)\b[^\n]*:[*_ ]*\n", re.IGNORECASE)
-"""Lists of what is to be done, as the line before them says."""
+"""Lists of instructions, as the line before them says."""
 _NAMED_FIRST = re.compile(r"[^.:\n]{1,60} [-–—] (?:He|She|It|They|This|These|The|An?)\b")
-"""An item that begins with what it is about: "John Legend - He covered the song"."""
+"""An item that begins with a name: "John Legend - He covered the song"."""
 _GLOSS = re.compile(r"[^.:\n]{1,60} [-–—] [a-z]")
-"""An item that says in a few words what it names: "Force of contraction - the force produced by the muscle"."""
+"""An item that is a term with a short explanation: "Force of contraction - the force produced by the muscle"."""
 _SOME = re.compile(r"(?:Some|Certain) (?!of the\b)[a-z]")
-"""Opens what says that there are some, which is hardly ever wrong."""
+"""Start of a sentence that only says that some exist, which is hardly ever wrong."""
 _PRAISES = re.compile(
     r"[^,]{1,80}? (?:is|are|was|were) (?:also |still |now |perhaps )?(?:(?:best |well |widely |also )?known for\b|remembered\b|(?:an?|the) (?:\w{1,20} )?(?:prolific|talented|gifted|versatile|beloved|celebrated|renowned|respected|"
     r"influential|visionary|dedicated|passionate|accomplished|iconic|legendary|skilled|key|vital|powerful|true|testament|reflection|reminder|symbol of|challenge)\b)"
 )
-"""Judges somebody or something: there are claims about which a doubt says more."""
+"""Praises or judges somebody or something; a hedge is more useful on another claim."""
 _WORDS_OF_A_NAME = 8
-"""Words up to which an item names something; what says more has a place for a hedge, or is not a claim."""
+"""Number of words up to which an item is a name.
+
+A longer item has a place for a hedge, or is not a claim.
+"""
 
 
 def assertions(draft: str, question: str = "") -> int:
-    """How many sentences make a claim in running text, where a hedge may go."""
+    """Number of sentences in running text that make a claim and can be hedged."""
     language = known_language_of(draft, question)
     asked = "" if is_problem(question) else question  # the steps of a worked solution count
     return 0 if language is None else sum(p.is_sentence and _is_claim(p, language, asked) for p in pieces(draft))
 
 
 def _is_claim(piece: Piece, language: str, question: str = "") -> bool:
-    """Whether a hedge may go into a sentence: no item of a list, no quotation, no exclamation without a verb ("Ah, Einstein!"), and not
-    broken off.
+    """Whether a sentence can be hedged.
+
+    Not if it is a list item, a quotation, an exclamation without a verb ("Ah, Einstein!") or broken off.
     """
     if (
         not _is_prose(piece)
@@ -110,11 +114,15 @@ def reword_sentences(
     decided: Mapping[int, Placement] | None = None,
     said: str = "",
 ) -> Rewording:
-    """Word the sentences, items and cells that stand clearly below the rest, or put a note after an answer that is in doubt as a whole.
+    """Hedge the claims that stand out as less certain, or add a note if the whole answer is in doubt.
 
-    `confidences` goes with `sentences(draft)`, one each; None leaves a sentence alone. `cells` are table cells, each by the offset of its end
-    in the draft. `decided` are the hedges that an editor chose, by sentence: others get none; None leaves the choice to the rules. A note
-    that was `said` at the end of the conversation's last answer gives way to another. The hedge named in the result is that of the least confident sentence; refused wordings are listed as "template:<reason>".
+    `confidences` has one entry per sentence of `sentences(draft)`; None leaves that sentence unchanged. `cells` are
+    table cells, each given by the offset of its end in the draft. `decided` holds the hedges that an editor chose, by
+    sentence number; other sentences then get none; with None the rules decide. `said` is the end of the conversation's
+    last answer: its note is not repeated if there is another.
+
+    The hedge named in the result is that of the least certain sentence; refused wordings are listed as
+    "template:<reason>".
 
     Raises:
         ValueError: where there are not as many confidences as sentences.
@@ -155,7 +163,7 @@ def reword_sentences(
 def standing_low(
     question: str, draft: str, confidences: Sequence[Beta | None], cells: Sequence[tuple[int, Beta]] = ()
 ) -> frozenset[int]:
-    """The sentences that `reword_sentences` would word, by number; none where it would put a note."""
+    """The numbers of the sentences that stand out as less certain; empty where `reword_sentences` would add a note."""
     language = known_language_of(draft, question)
     known = [target for target in (*confidences, *(beta for _, beta in cells)) if target is not None]
     if language is None or not known or note_of(known, language) is not None:
@@ -165,7 +173,7 @@ def standing_low(
 
 
 def standing_out(known: Sequence[Beta]) -> Callable[[Beta], bool]:
-    """Tells whether one of these claims stands clearly below the others; a claim by itself always does."""
+    """A test of whether one of these claims is clearly less certain than the others; a single claim always is."""
     total = sum(beta.mean for beta in known)
 
     def stands_out(target: Beta) -> bool:
@@ -176,7 +184,10 @@ def standing_out(known: Sequence[Beta]) -> Callable[[Beta], bool]:
 
 
 def note_of(known: Sequence[Beta], language: str, said: str = "", draft: str = "") -> Closing | None:
-    """The note for an answer of these claims; None where few of them are in doubt, or some stand out that can be named instead."""
+    """The note for an answer with these claims.
+
+    None where few of them are in doubt, or where some stand out and can be hedged instead.
+    """
     mean = fmean(beta.mean for beta in known)
     in_doubt = sum(beta.mean < HALF for beta in known) / len(known)
     if (len(known) < 2 and mean > LOW) or (
@@ -187,12 +198,15 @@ def note_of(known: Sequence[Beta], language: str, said: str = "", draft: str = "
 
 
 def _about(known: Sequence[Beta]) -> Beta:
-    """The confidence in all of these claims together."""
+    """One Beta for all of these claims together: their average mean, the concentration of the first."""
     return Beta.from_mean(fmean(beta.mean for beta in known), known[0].concentration)
 
 
 def note_on_list(request: RewriteRequest) -> Closing | None:
-    """The note for an answer that is a list with one confidence; None for any other answer, and where little of it is in doubt."""
+    """The note for an answer that is a list with one confidence.
+
+    None for any other answer, or where the confidence is `DOUBTFUL` or more.
+    """
     language = request.language or "en"
     if request.target.mean >= DOUBTFUL or not is_list(request.draft) or _STEPS.match(request.draft):
         return None
@@ -209,7 +223,7 @@ def _nearest_note(about: Beta, language: str, said: str, draft: str) -> Closing 
 
 
 def with_note(draft: str, note: str, language: str = "en") -> str:
-    """The answer with a note after it, but before its farewell; itself where it ends with a note already."""
+    """The answer with a note at its end, before any farewell; unchanged if it already ends with a note."""
     if draft.rstrip().endswith(tuple(each.text for each in (*written(language).notes, *written(language).parts))):
         return draft
     body, farewell = without_farewell(draft)
@@ -217,7 +231,7 @@ def with_note(draft: str, note: str, language: str = "en") -> str:
 
 
 def without_farewell(draft: str) -> tuple[str, str]:
-    """An answer up to its farewell, and the farewell with the space before it; joined, they are the answer.
+    """An answer split into (text, farewell with the space before it); joined, they are the answer.
 
     >>> without_farewell("It is Mars. Let me know if you need more!")
     ('It is Mars.', ' Let me know if you need more!')
@@ -237,7 +251,7 @@ _LONGEST_FAREWELL = 300
 
 @dataclass
 class _Wording:
-    """An answer on its way from sentence to sentence. `parts` is written in place."""
+    """The state while one answer is reworded sentence by sentence. `parts` is changed in place."""
 
     question: str
     language: str
@@ -254,7 +268,7 @@ class _Wording:
     decided: dict[int, Placement] | None = None
 
     def word(self, indices: Sequence[int]) -> None:
-        """Word these sentences and items, the first ones first, as long as there may be more."""
+        """Reword these sentences and items in the given order, until the limits are reached."""
         hedged = 0
         for index in indices:
             piece, target = self.parts[index], self.targets[index]
@@ -273,17 +287,19 @@ class _Wording:
                     hedged += 1
 
     def _takes_hedge(self, index: int) -> bool:
-        """A claim in running text, and a fragment that is the answer itself ("Severe decline.")."""
+        """Whether a sentence can be hedged: a claim in running text, or a fragment that is the answer ("Severe
+        decline.").
+        """
         piece = self.parts[index]
         if self.decided is not None:
             return _is_prose(piece)
-        granted = self.language == "en" and (
+        undisputed = self.language == "en" and (
             _SOME.match(piece.text)
             or _PRAISES.match(piece.text)
             or is_background(piece.text, self.question)
             or defines(piece.text)
         )
-        if granted:
+        if undisputed:
             return False
         asserted = _is_prose(piece) and asserts(piece.text, self.language)
         if index == self.result and asserted:
@@ -300,7 +316,7 @@ class _Wording:
         )
 
     def _mark_item(self, index: int, target: Beta) -> None:
-        """A short mark at the end of an item: "Passy (probably)"."""
+        """Put a short mark at the end of a list item: "Passy (probably)"."""
         text = self.parts[index].text
         is_name = shape(text).kind == "fragment" and len(text.split()) <= _WORDS_OF_A_NAME
         if (
@@ -314,7 +330,10 @@ class _Wording:
         self.done[index] = ("hedged", mark.hedge)
 
     def _is_whole_item(self, index: int) -> bool:
-        """Whether nothing else stands on the line of an item: a mark after a part of it would not be about the item."""
+        """Whether an item is alone on its line.
+
+        Otherwise a mark at its end could be read as being about a part of it.
+        """
         before, after = self.parts[:index], self.parts[index + 1 :]
         line = "".join(p.text for p in before).rpartition("\n")[2] + "".join(p.text for p in after).partition("\n")[0]
         return not any(c.isalpha() for c in line)
@@ -328,7 +347,7 @@ class _Wording:
         return min(written(self.language).marks, key=lambda mark: distance(mark.beta, target))
 
     def mark(self, cells: Sequence[tuple[int, Beta]], draft: str) -> None:
-        """Put a mark after each of these cells of the tables."""
+        """Put a mark after each of these table cells."""
         starts, start = [], 0
         for piece in pieces(draft):
             starts.append(start)
@@ -349,7 +368,7 @@ class _Wording:
         return matches if matches[0].hedge.is_plain or not fresh else fresh
 
     def _hedged(self, index: int, target: Beta) -> Rewrite | None:
-        """The sentence at the nearest hedge that frame and guard let pass."""
+        """The sentence with the nearest hedge that fits a frame and passes the guard; None if there is none."""
         text, matches = self.parts[index].text, self._nearest(target)
         if self.language == "en" and hedges_itself(text):
             self.refused.append(f"template:{Reason.ALREADY_HEDGED}")
@@ -384,12 +403,12 @@ class _Wording:
         return None
 
     def _others(self, index: int) -> str:
-        """The sentences around this one."""
+        """The text around this sentence, without it."""
         around = range(max(0, index - NEIGHBOURS), min(len(self.parts), index + NEIGHBOURS))
         return "".join(self.parts[i].text for i in around if i != index)
 
     def outcome(self, draft: str, note: Closing | None = None) -> Rewording:
-        """What became of the answer."""
+        """The result for the whole answer; with `note`, the answer with that note."""
         text = "".join(piece.text for piece in self.parts)
         worded = tuple(self._placed())
         plain = Rewording(
@@ -422,7 +441,7 @@ class _Wording:
         return plain
 
     def _placed(self) -> Iterator[WordedSentence]:
-        """The sentences with their places in the final text."""
+        """The sentences with their offsets in the final text."""
         end = 0
         for index, piece in enumerate(self.parts):
             start, end = end, end + len(piece.text)
@@ -432,7 +451,7 @@ class _Wording:
 
 
 def _unstopped(text: str) -> str:
-    """An item without the stop at its end."""
+    """An item without the punctuation at its end."""
     return text.rstrip().removesuffix(_stop_of(text)) if _stop_of(text) else text.rstrip()
 
 

@@ -1,4 +1,4 @@
-"""The words that an answer and its rewrite must share, held against each other in order; where they part, the fault and the words at it."""
+"""Compares, in order, the words that an answer and its rewrite must share; reports the first difference."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _POSSIBLE = (MODALS - {"will", "would"}) | word_set(
 _PRONOUNS = word_set("he she it they this")
 _COPULAS = word_set("is was are were has")
 _PEOPLES = re.compile(r"\w{2,}(?:ish|ian|ean|ese|can)|may|march|august|turkey|china|japan|jobs?|reading|nice")
-"""Words whose capital makes another word of them, or belongs to them anywhere."""
+"""Words that always have a capital, or change their meaning with one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What a rewrite may not have done, and the words at which it did: those of the answer, and what stands in their place."""
+    """A forbidden change in a rewrite, with the words of the answer that are gone and the words that are new."""
 
     reason: Reason
     dropped: str = ""
@@ -38,7 +38,7 @@ class Fault:
 
 
 def walk(left: Sequence[Unit], right: Sequence[Unit]) -> dict[int, int] | Fault:
-    """Which unit of the rewrite is which of the draft, or where they part."""
+    """The unit of the draft for each unit of the rewrite (right index -> left index), or the first difference."""
     matched: dict[int, int] = {}
     i = j = 0
     while i < len(left) or j < len(right):
@@ -52,7 +52,7 @@ def walk(left: Sequence[Unit], right: Sequence[Unit]) -> dict[int, int] | Fault:
 
 
 def _step(left: Sequence[Unit], i: int, right: Sequence[Unit], j: int) -> tuple[int, int] | None:
-    """How many units of each go together here; None where they do not."""
+    """Number of units of the draft and of the rewrite that correspond here; None where they differ."""
     if i < len(left) and j < len(right):
         if _same(left[i], right[j]):
             return 1, 1
@@ -64,34 +64,37 @@ def _step(left: Sequence[Unit], i: int, right: Sequence[Unit], j: int) -> tuple[
 
 
 def _split(left: Sequence[Unit], i: int, right: Sequence[Unit], j: int) -> tuple[int, int] | None:
-    """What a sentence cut in two begins with, for what led on: ", and died" and ". She died"."""
+    """The same where a sentence was split: ", and died" corresponds to ". She died"."""
     if not 0 < j < len(right) or right[j].word.piece == right[j - 1].word.piece or i >= len(left):
         return None
     link = left[i].lower
-    said = [unit.lower for unit in right[j : j + 3]]
-    if link == "where" and said[:1] == ["there"]:
+    following = [unit.lower for unit in right[j : j + 3]]
+    if link == "where" and following[:1] == ["there"]:
         return 1, 1
-    if link == "meaning" and said[:2] == ["this", "means"]:
+    if link == "meaning" and following[:2] == ["this", "means"]:
         return 1, 2
-    if link == "because" and said[:2] == ["this", "is"]:
+    if link == "because" and following[:2] == ["this", "is"]:
         return 0, 2
-    if link in ("in", "on", "at", "by") and said[0] == "it" and said[1:2] in (["was"], ["is"]):
+    if link in ("in", "on", "at", "by") and following[0] == "it" and following[1:2] in (["was"], ["is"]):
         return 0, 2
-    if link not in ("and", "but", "which", "who") or said[0] not in _PRONOUNS:
+    if link not in ("and", "but", "which", "who") or following[0] not in _PRONOUNS:
         return None
-    if said[1:2] and said[1] in _COPULAS and said[2:] == [unit.lower for unit in left[i + 1 : i + 2]]:
-        return (1, 2) if any(unit.lower == said[1] for unit in left[:i]) else None  # "is surrounded and protected"
+    if following[1:2] and following[1] in _COPULAS and following[2:] == [unit.lower for unit in left[i + 1 : i + 2]]:
+        return (1, 2) if any(unit.lower == following[1] for unit in left[:i]) else None  # "is surrounded and protected"
     also = (
-        len(said) == 3
-        and said[1] == "also"
-        and said[2] in _COPULAS
+        len(following) == 3
+        and following[1] == "also"
+        and following[2] in _COPULAS
         and (i + 1 >= len(left) or left[i + 1].lower != "also")
     )
     return (1, 3) if also else (1, 1)
 
 
 def _same(left: Unit, right: Unit) -> bool:
-    """The same word, but for a capital at a seam, "a" and "an", and the form that a hedge gives a verb."""
+    """Whether two units are the same word.
+
+    Allowed differences: a capital at the start of a sentence, "a" and "an", and the verb form that a hedge requires.
+    """
     if left.lower == "is" and right.lower == "'s":
         return True  # "Baby's probably 18"
     if left.form or right.form:
@@ -105,7 +108,7 @@ def _same(left: Unit, right: Unit) -> bool:
 
 
 def _differing(left: Sequence[Unit], right: Sequence[Unit]) -> tuple[str, str]:
-    """The words of each from where they part to where they meet again, within a window."""
+    """The words (of the draft, of the rewrite) at the first difference, within a window of 40 words."""
     old, new = [unit.word.text for unit in left], [unit.word.text for unit in right]
     while old and new and old[0] == new[0]:
         old, new = old[1:], new[1:]
@@ -117,7 +120,7 @@ def _differing(left: Sequence[Unit], right: Sequence[Unit]) -> tuple[str, str]:
 
 
 def _parting(left: Sequence[Unit], right: Sequence[Unit]) -> Fault:
-    """The fault where two runs of units part, by the words that differ."""
+    """The fault for two sequences that differ at the start, classified by the words that differ."""
     dropped, added = _differing(left, right)
     old, new = dropped.lower().split(), added.lower().split()
     changed = {*old, *new}

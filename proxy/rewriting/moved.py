@@ -1,8 +1,10 @@
-"""A phrase of time or place that an editor has put elsewhere in its sentence ("She moved in 1912" and "In 1912 she probably moved"), where that says the same.
+"""Accepts that an editor moved a phrase of time or place within a sentence, where that keeps the meaning.
 
-It does where the phrase belongs to the sentence's one verb at both places. So nothing may lie between them that opens a clause or joins two things, one verb must
-come before the phrase where it stood at the end, none behind it, and no other year may be in the sentence. A year goes with a verb of the past: in "is the author of
-a book on Paris in 1789" it belongs to Paris. In doubt the phrase may not have been moved.
+Example: "She moved in 1912" and "In 1912 she probably moved". The meaning is kept if the phrase belongs to the only
+verb of the sentence in both places. So the text in between must not open a clause or join two things, there must be one
+verb before the phrase when it is at the end and none after it, and the sentence must have no other year. A year belongs
+to a verb in the past tense: in "is the author of a book on Paris in 1789" it belongs to Paris. When in doubt, the move
+is refused.
 """
 
 from __future__ import annotations
@@ -28,24 +30,27 @@ _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _JOINS = word_set("and or nor but")
 _OPENS_A_CLAUSE = word_set("who whom whose which that when while where because if although though unless whether than")
 _TIES = _JOINS | word_set("not only even just than as from between about nearly almost until of to through")
-"""What belongs to the phrase behind it, or before it: "not in 1912", "in 1912 and 1915"."""
+"""Words tied to the phrase after or before them: "not in 1912", "in 1912 and 1915"."""
 _CONTENT = re.compile(
     r"\b(?:about|set|depicted|described|portrayed|discussed|documented|predicted|planned|scheduled)\b|"
     r"\bto (?!(?:the|an?|his|her|its|their)\b)[a-z]+\b"
 )
-"""What a time or place behind it may belong to in place of the verb: a story, a plan, another verb ("promised to leave in 2015")."""
+"""Words that a time or place after them may belong to instead of the verb ("promised to leave in 2015")."""
 _IN_THE_PRESENT = re.compile(r"\b(?:is|are|has|have|can|may|will)\b")
 _LEADS_TO_A_CLAUSE = word_set("after before when while where following because")
 _AFTER_A_COMMA = re.compile(r", (?:[a-z]+ly )?(?:[a-z]+ed|known)\b(?:(?!,| and | but | or ).)*")
-"""What goes with the last name: ", located in ...", ", primarily known for ..."."""
+"""A participle that belongs to the last name: ", located in ...", ", primarily known for ..."."""
 _MOST_SENTENCES = 40
 _LONGEST_SENTENCE = 600
 _LONGEST = 80
-"""Characters of a phrase."""
+"""Length limit of a phrase, in characters."""
 
 
 def with_phrases_moved(draft: str, rewrite: str) -> str | None:
-    """The draft with such phrases where the rewrite has them; None where there is none. Sentences are taken in their order."""
+    """The draft with its phrases of time and place moved to where the rewrite has them; None if none moved.
+
+    Sentences are compared in order.
+    """
     old, new = pieces(draft), pieces(rewrite)
     texts = [piece.text for piece in old]
     for index, (one, other) in enumerate(zip(old[:_MOST_SENTENCES], new, strict=False)):
@@ -56,7 +61,7 @@ def with_phrases_moved(draft: str, rewrite: str) -> str | None:
 
 
 def _moved(old: str, new: str) -> Iterator[str]:
-    """The old sentence with one phrase where the new one has it."""
+    """Versions of the old sentence in which one phrase is where the new sentence has it."""
     for phrase in _openings(new):
         yield from _to_the_front(old, phrase)
     for phrase in _openings(old):
@@ -69,14 +74,14 @@ def _moved(old: str, new: str) -> Iterator[str]:
 
 
 def _openings(sentence: str) -> list[str]:
-    """What may be a phrase of time or place before the sentence's subject, longest first."""
-    found = []
+    """Possible phrases of time or place at the start of a sentence, longest first."""
+    phrases = []
     match = _AT_THE_FRONT.match(sentence)
     end = match.end() - 2 if match else -1
     while 0 < end < _LONGEST:
-        found.append(sentence[:end])
+        phrases.append(sentence[:end])
         end = sentence.find(", ", end + 1)
-    return found[::-1]
+    return phrases[::-1]
 
 
 def _to_the_front(old: str, phrase: str) -> Iterator[str]:
@@ -91,7 +96,10 @@ def _to_the_front(old: str, phrase: str) -> Iterator[str]:
 
 
 def _inserted(bare: str, phrase: str, new: str, *, at: int = 0, at_the_front: bool = False) -> Iterator[str]:
-    """The sentence without the phrase and then with it, behind the word that it follows in the new one. `at` is where it stood."""
+    """The sentence with the phrase inserted after the word that it follows in the new sentence.
+
+    `bare` is the sentence without the phrase, `at` the offset where the phrase was.
+    """
     place = _only_place(new, phrase)
     words = _WORD.findall(new[:place]) if place else []
     if not words or (to := _only_place(bare, words[-1])) is None:
@@ -108,7 +116,10 @@ def _inserted(bare: str, phrase: str, new: str, *, at: int = 0, at_the_front: bo
 
 
 def _belongs_to_the_verb(before: str, after: str, phrase: str) -> bool:
-    """Whether a phrase between these two halves of a sentence says when or where its one verb happened, so that it may stand at the front."""
+    """Whether a phrase between these two parts of a sentence tells when or where its only verb happened.
+
+    Then it can also stand at the start.
+    """
     if _YEAR.search(before + after) and _YEAR.search(phrase):
         return False
     words = [word.lower() for word in _WORD.findall(before)]
@@ -127,14 +138,16 @@ def _belongs_to_the_verb(before: str, after: str, phrase: str) -> bool:
 
 
 def _is_one_thing(between: str) -> bool:
-    """Whether what a phrase is moved across joins nothing and opens no clause."""
+    """Whether the text that a phrase is moved across has no conjunction that joins and opens no clause."""
     words = {word.lower() for word in _WORD.findall(between)}
     joined = bool(words & _JOINS) and (_verbs(between) > 0 or _WORD.findall(between)[0].lower() in _JOINS)
     return not (joined or words & (_OPENS_A_CLAUSE | _LEADS_TO_A_CLAUSE)) and _verbs(between) <= 1
 
 
 def _ties(text: str, at: int, phrase: str) -> bool:
-    """Whether what stands around a place belongs to what is put there or taken away: "not", "from", "and 1915"; or another year is there."""
+    """Whether the words around an offset belong to the phrase there ("not", "from", "and 1915"), or there is another
+    year.
+    """
     before, after = _WORD.findall(text[:at]), _WORD.match(text[at:].lstrip(" "))
     rest = text[at:].lstrip(" ")
     if after and after.group() in _JOINS and _verbs(rest[after.end() :].lstrip().partition(" ")[0]):
@@ -144,7 +157,7 @@ def _ties(text: str, at: int, phrase: str) -> bool:
 
 
 def _verbs(text: str) -> int:
-    """How many verbs there are, auxiliaries and adverbs with their verb as one."""
+    """Number of verbs; a verb with its auxiliaries and adverbs counts once."""
     count, inside = 0, False
     for word in _WORD.findall(text):
         verb = (
@@ -160,6 +173,6 @@ def _verbs(text: str) -> int:
 
 
 def _only_place(text: str, phrase: str) -> int | None:
-    """Where a phrase stands in a text, if it does so once, as whole words."""
-    found = [match.start() for match in re.finditer(rf"(?<!\w){re.escape(phrase)}(?!\w)", text)]
-    return found[0] if len(found) == 1 else None
+    """The offset of a phrase that occurs exactly once in a text, as whole words; else None."""
+    places = [match.start() for match in re.finditer(rf"(?<!\w){re.escape(phrase)}(?!\w)", text)]
+    return places[0] if len(places) == 1 else None

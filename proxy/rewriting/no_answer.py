@@ -1,4 +1,4 @@
-"""How English sentences begin that give no answer: there is nothing in them to be sure or unsure of."""
+"""Recognises, by their beginnings, English sentences that give no answer, so that there is nothing to hedge."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _THE_SPEAKER = (
     r"I(?: am|['’]m) (?:trained|designed|programmed|only|just|an? (?:\w+ )?(?:AI|language|text|assistant|model))\b",
     r"As an AI|As of my (?:last|knowledge)|It goes against my\b|(?:yes, |no, )?I (?:dis)?agree\b",
 )
-"""Does not know, cannot say, is a machine."""
+"""The speaker does not know, cannot say, or is a machine."""
 
 _NOT_KNOWN = (
     r"(?:It is )?(?:unclear|unknown|not known)\b|No (?:answer|doubt)\b",
@@ -35,7 +35,7 @@ _NOT_KNOWN = (
     rf"(?:[^,]{{1,80}}, )?It(?:['’]s| is) (?:not possible|impossible) (?:for \w{{1,20}} )?to {one_of('answer apply determine predict say know tell provide give find calculate')}\b",
     rf"More (?:{_THINGS}|context) (?:is|are|would be) (?:needed|required)\b|[^.]{{0,80}}\bwe need more information\b",
 )
-"""Nobody knows, or not from this."""
+"""Nobody knows, or the given material does not say."""
 
 _DEPENDS = (
     r"(?:it|this|that)(?: all| really)? depends\b",
@@ -55,7 +55,7 @@ _TO_THE_READER = (
     rf"you can (?:{_LOOK_UP}|{one_of('use try have add set write run do make create get simply also just easily follow')})\b",
     r"To \w+[^,]{0,200}, (?:you|we|one|use|follow|first|start)\b|(?:this|that|it) will (?:give|allow|help|let|ensure|enable)\b",
 )
-"""What can be done, and what it is good for."""
+"""What the reader can do, and what it is good for."""
 
 _STEPS = (
     r"this (?:\w+ )?(?:problem|question|puzzle|riddle|task|exercise) (?:is|asks|involves|requires|can)\b",
@@ -64,7 +64,7 @@ _STEPS = (
     rf"(?:(?:first|next|then|now|finally|so|here|again|since)\b,? )?(?:we|we['’]re|we['’]ve) (?:\w+ly )?(?:are )?"
     rf"{one_of('want wish asked given told looking trying interested start begin know apply call denote define obtain consider claim have had must need can could may will would should get find use see let try first then now also')}\b",
 )
-"""How something is worked out."""
+"""Steps of a solution."""
 
 NO_ASSERTION = re.compile(
     rf"(?:{'|'.join((*_THE_SPEAKER, *_NOT_KNOWN, *_DEPENDS, *_POLITE, *_TO_THE_READER, *_STEPS))})", re.IGNORECASE

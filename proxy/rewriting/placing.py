@@ -1,4 +1,4 @@
-"""Putting a hedge where somebody decided that it goes."""
+"""Puts a hedge at the position that an editor chose."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ FRAMES: dict[Position, frozenset[FrameKind]] = {
     "verb": frozenset({"adverb", "modal", "parenthetical"}),
     "end": frozenset({"closing"}),
 }
-"""Which frames of a hedge put it where."""
+"""For each position, the kinds of frames that put a hedge there."""
 
 
 def put(
     bare: str, original: str, placement: Placement, matches: Sequence[Match], around: Surroundings
 ) -> tuple[Hedge, str] | None:
-    """The hedge, and the sentence with it at its place; where no wording of the hedge goes there, at the best other one; None where none fits.
+    """The hedge and the sentence with it at its position.
 
-    `bare` is the `original` without its own words of confidence; `matches` hold the hedge.
+    If no frame fits there, the best other position; None where no frame fits at all. `bare` is `original` without its
+    own words of confidence; `matches` include the hedge.
     """
     chosen = tuple(match for match in matches if match.hedge.id == placement.hedge)
     return choose(bare, chosen, around, original, FRAMES[placement.position]) or choose(bare, chosen, around, original)

@@ -1,4 +1,4 @@
-"""The rewriting step: try, check, try again, fall back, and in the end leave the draft as it was."""
+"""The rewriting step: tries each rewriter, checks the result, and leaves the draft unchanged if all are refused."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from hedgerow.proxy.rewriting.stream import append_confidence_sentence, note_of_
 from hedgerow.proxy.types import Rewording, Rewrite, RewriteRequest, Usage, Verdict
 
 BASELINES = frozenset({"direct_beta", "hedged_qa"})
-"""Rewriters of the paper's experiments: they word every answer by themselves, at any confidence."""
+"""The baselines of the paper's experiments: they reword every answer themselves, at any confidence."""
 NOTHING_TO_HEDGE = frozenset({Reason.NO_ASSERTION})
-"""Reasons for which the draft stands without being counted as a failure."""
+"""Reasons to leave the draft unchanged that do not count as failures."""
 
 
 @dataclass(slots=True)
 class _Attempts:
-    """What was tried, and what it cost."""
+    """The refused attempts and the tokens spent."""
 
     refused: list[str] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
@@ -35,7 +35,7 @@ class _Attempts:
     async def left_alone(
         self, request: RewriteRequest, status: Literal["plain", "unhedged"], reason: str, reader: Reader | None
     ) -> Rewording:
-        """The draft as it was."""
+        """The result with the draft unchanged."""
         perceived = await _perceived(request, request.draft, reader)
         plain = NO_HEDGE if status == "plain" and is_plain(request.target, request.hedges) else None
         return Rewording(request.draft, status, reason, plain, None, tuple(self.refused), perceived, self.usage)
@@ -48,12 +48,14 @@ async def reword(
     guard: Guard,
     reader: Reader | None = perceived_confidence,
 ) -> Rewording:
-    """Word the draft at its confidence.
+    """Reword the draft to its confidence.
 
-    Rewriters are tried in order: an editor once more with the guard's complaint, the template once more with each other hedge.
-    Where all are refused the draft stands, marked "unhedged". Where no hedge is the nearest, the draft stands as "plain" with the author's
-    own words of doubt: taken out without another put in, they would make a fact of a guess. At little confidence no hedge goes into it:
-    a note follows; so it does after a list, where it is in doubt. The baselines word everything. `usage` counts refused attempts too.
+    Rewriters are tried in order: an editor gets one more try with the guard's complaint, the template one more with
+    each other hedge. If all are refused, the draft stays unchanged as "unhedged". If the nearest hedge is none, it
+    stays unchanged as "plain", with the author's own words of doubt: removing them would turn a guess into a fact.
+
+    At low confidence no hedge is inserted and a note is added instead; also after a list that is in doubt. The
+    baselines reword everything. `usage` includes refused attempts.
     """
     tried = _Attempts()
     request = replace(request, language=request.language or known_language_of(request.draft, request.question))
@@ -96,14 +98,14 @@ async def reword(
 
 
 async def _noted(request: RewriteRequest, reader: Reader | None) -> Rewording:
-    """The draft with a note at its end, before its farewell."""
+    """The draft with a note at its end, before any farewell."""
     body, farewell = without_farewell(request.draft)
     noted = await append_confidence_sentence(replace(request, draft=body), reader)
     return replace(noted, text=noted.text + farewell)
 
 
 async def _perceived(request: RewriteRequest, text: str, reader: Reader | None) -> Beta | None:
-    """The perceived confidence of a text; None without a reader or anything to read."""
+    """The perceived confidence of a text; None without a reader or where there is nothing to read."""
     if reader is None:
         return None
     if len(text) < LONG:
@@ -119,13 +121,16 @@ async def _accepted(
 
 
 def _complaint(verdict: Verdict) -> str:
-    """What an editor is told of its refused attempt: the reason, and the words at fault."""
+    """The message to an editor about its refused attempt: the reason, and the words at fault."""
     reason = (verdict.detail or verdict.reason or "refused").rstrip(".")
     return f"{reason} ({verdict.words})" if verdict.words else reason
 
 
 def _next(asked: RewriteRequest, rewriter: Rewriter, rewrite: Rewrite, complaint: str) -> RewriteRequest | None:
-    """What the same rewriter is asked next: an editor the same with the complaint, once; the template another hedge."""
+    """The next request to the same rewriter, or None.
+
+    An editor gets the same request with the complaint, once; the template gets it without the refused hedge.
+    """
     if rewriter.name == "template":
         refused = asked.refused | {rewrite.hedge or "", NO_HEDGE}
         return replace(asked, refused=refused) if any(m.hedge.id not in refused for m in asked.hedges) else None

@@ -1,4 +1,4 @@
-"""What a stream needs of the rewriting, without the stream: natural pieces of a text, and the closing sentence of `append`."""
+"""Helpers for streaming: splits a text into natural pieces, and makes the closing sentence of mode `append`."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from hedgerow.proxy.types import Rewording, RewriteRequest
 
 _WORD = re.compile(r"\s*\S+\s*?(?=\s|$)|\s+")
 WORDS_A_PIECE = 4
-"""About what a model's server sends at once when it is quick."""
+"""About as many words as a fast model server sends at once."""
 ABOUT_AS_NEAR = 0.012
-"""Closing sentences whose distances from the target differ by less than this are equally good."""
+"""Closing sentences count as equally good if their distances from the target differ by less than this."""
 NOTED_BELOW = 0.45
-"""Mean below which an answer without a place for a hedge gets a note; above it stands."""
+"""Mean below which an answer without a place for a hedge gets a note."""
 _LONGEST = 48
-"""Characters after which even a text without spaces is cut."""
+"""Number of characters after which a text without spaces is split too."""
 
 
 def natural_pieces(text: str) -> Iterator[str]:
@@ -51,7 +51,7 @@ def _cut(piece: str) -> Iterator[str]:
 async def append_confidence_sentence(
     request: RewriteRequest, reader: Reader | None = perceived_confidence
 ) -> Rewording:
-    """The draft with a closing sentence that says how sure it is ("This is probably right."), where one is due."""
+    """The draft with a closing sentence about its confidence ("This is probably right."), where one is due."""
     return await compute(append_confidence_sentence_sync, request, reader)
 
 
@@ -80,8 +80,10 @@ def append_confidence_sentence_sync(request: RewriteRequest, reader: Reader | No
 def closing_sentence(
     target: Beta, matches: Sequence[Match], language: str, said: str = "", answer: str = ""
 ) -> Closing | None:
-    """The sentence that says how sure the answer before it is: a note at little confidence, else that of the best hedge that has one. None where the
-    language has none. One that was `said` at the end of the last answer gives way to the next.
+    """The closing sentence for a target confidence; None where the language has none.
+
+    At low confidence a note, else the sentence of the best hedge that has one. A sentence in `said`, the end of the
+    last answer, is not repeated if there is another.
     """
     known = written(language)
     by_hedge = {closing.hedge: closing for closing in unsaid(known.closings, said)}
@@ -92,7 +94,10 @@ def closing_sentence(
 
 
 def nearest_of(sentences: Sequence[Closing], target: Beta, answer: str) -> Closing | None:
-    """The sentence that sounds as sure as the target; which of those about as near depends on the answer, so that not all end alike."""
+    """The sentence whose Beta is nearest to the target.
+
+    Among about equally near ones the answer decides, so that not all answers end alike.
+    """
     by_distance = [(distance(each.beta, target), each) for each in sentences]
     best = min((far for far, _ in by_distance), default=0.0)
     near = (each for far, each in by_distance if far <= best + ABOUT_AS_NEAR)
@@ -100,7 +105,10 @@ def nearest_of(sentences: Sequence[Closing], target: Beta, answer: str) -> Closi
 
 
 def note_of_doubt(request: RewriteRequest) -> Closing | None:
-    """The note for an English answer in doubt that has no place for a hedge ("This answer is uncertain."); None from a mean of `NOTED_BELOW` on and where it breaks off."""
+    """The note for an uncertain English answer that has no place for a hedge ("This answer is uncertain.").
+
+    None from a mean of `NOTED_BELOW` on, and where the answer breaks off.
+    """
     stopped = request.draft.rstrip()[-1:] in '.!)"”'
     if request.language != "en" or request.must_hedge or request.target.mean >= NOTED_BELOW or not stopped:
         return None
@@ -109,12 +117,16 @@ def note_of_doubt(request: RewriteRequest) -> Closing | None:
 
 
 def unsaid(sentences: Sequence[Closing], said: str) -> Sequence[Closing]:
-    """Those that do not stand in what was said before; all where each does."""
+    """The sentences that do not occur in `said`; all of them if each does."""
     return tuple(each for each in sentences if each.text not in said) or sentences
 
 
 def _break(answer: str) -> str:
-    """A blank line after a longer answer, one with lines of its own or one that breaks off, else a space; a full stop first where there is none."""
+    """The separator before a closing sentence.
+
+    A blank line after an answer that is long, has several lines or breaks off, else a space; with a full stop first
+    where there is none.
+    """
     stopped = re.search(r"[.!?…][\"”»')\]*_]*\s*$", answer) is not None
     if "\n" in answer.strip() or len(answer) > 280 or (not stopped and breaks_off(answer)):
         return "\n\n"[len(answer) - len(answer.rstrip("\n")) :]

@@ -1,7 +1,7 @@
-"""Taking a text's own hedges and boosters out, so that the new one stands alone.
+"""Removes a text's own hedges and boosters, so that only the new hedge remains.
 
-Two sources: the frames of the lexicon run backwards, so that what was put in comes out again, and the ways in which models commonly word
-their own confidence in English: patterns, since degrees and objects vary. Quotations, code and brackets are left alone.
+Two sources: the frames of the lexicon applied in reverse, so that inserted hedges can be removed again; and patterns
+for how models usually express confidence in English. Quotations, code and brackets are not touched.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _BEFORE_BUT = (
     rf"{_CANNOT} (?:be {_DEGREE}{_SURE}|verify this|confirm this|say for (?:sure|certain))",
     r"I (?:could|may|might) be (?:wrong|mistaken)",
 )
-"""Openings that lead to the answer by "but"."""
+"""Openings that come before the answer with "but"."""
 
 _BEFORE_CLAUSE = (
     rf"{_I_AM} {_DEGREE}{_SURE}",
@@ -46,14 +46,14 @@ _BEFORE_CLAUSE = (
     r"chances are",
     r"I can (?:tell you|say)",
 )
-"""Openings that govern a clause, with or without "that"."""
+"""Openings before a clause, with or without "that"."""
 
 _BEFORE_THAT = (
     r"(?:it is|it's) (?:(?:very|quite|highly|almost|fairly|entirely|extremely|generally|widely) )*(?:likely|unlikely|probable|possible|certain|clear|obvious|evident|conceivable|plausible)",
     r"there (?:is|'s) (?:no|little|some) doubt",
     r"there (?:is|'s) (?:a|some|no) (?:(?:good|fair|slim|small|strong|real) )?(?:chance|possibility|probability)",
 )
-"""Openings that govern a clause with "that" only ("it is likely to rain" is another thing)."""
+"""Openings before a clause, with "that" only ("it is likely to rain" means something else)."""
 
 _OPENING = (
     r"as far as (?:I know|I can tell|I am aware|I'm aware|I can determine|I remember|I recall)", r"to (?:the best of )?my knowledge",
@@ -62,7 +62,7 @@ _OPENING = (
     r"surely", r"clearly", r"obviously", r"presumably", r"apparently", r"conceivably", r"probably", r"possibly", r"perhaps", r"maybe", r"(?:most|very|quite) (?:likely|probably|possibly)",
     r"almost certainly",
 )  # fmt: skip
-"""Adverbials that open a sentence, with a comma or without."""
+"""Adverbials at the start of a sentence, with or without a comma."""
 
 _CLOSING = (
     rf"(?:but|though|although|however,?) {_I_AM} {_DEGREE}{_SURE}{_ABOUT}",
@@ -72,23 +72,23 @@ _CLOSING = (
     r"I (?:think|believe|guess|suppose)", r"as far as I (?:know|can tell|am aware|can determine)", r"to (?:the best of )?my knowledge",
     r"if I(?:'m| am) not mistaken", r"if I (?:remember|recall) (?:correctly|right)", r"without (?:a |any )?(?:shadow of a )?doubt", r"for (?:sure|certain)",
 )  # fmt: skip
-"""What hangs on the end of a sentence after a comma or a dash."""
+"""Phrases at the end of a sentence, after a comma or a dash."""
 
 _ADVERBS = (
     r"(?:almost|most|virtually|nearly|quite) certainly", r"(?:very|most|quite|just) (?:probably|possibly|likely|definitely)", r"probably", r"possibly", r"perhaps", r"maybe",
     r"(?:(?<=is )|(?<=was )|(?<=are )|(?<=were )|(?<=will )|(?<=would )|(?<=could )|(?<=should )|(?<=has )|(?<=have )|(?<=had ))likely(?! to\b)",
     r"certainly", r"definitely", r"undoubtedly", r"undeniably", r"unquestionably", r"surely", r"presumably", r"conceivably", r"indisputably",
 )  # fmt: skip
-"""What stands beside the verb."""
+"""Adverbs beside the verb."""
 _SLOTS = ("{clause}", "{fragment}", "{answer}")
 _NEEDS_THAT = frozenset({"i know", "i feel", "i expect", "i want to say", "i know for a fact"})
 _NO_ADVERB_AFTER = ("the", "a", "an", "more", "less", "as", "so", "how", "of")
 _WINDOW = 300
-"""Characters at either end of a sentence in which its own words of confidence are looked for; the longest wordings have a third of that."""
+"""Number of characters at both ends of a sentence that are searched for hedges; three times the longest wording."""
 _SHORTEST = 6
-"""Characters of the shortest sentence that can hold a hedge."""
+"""Length in characters of the shortest sentence that can contain a hedge."""
 _ROUNDS = 4
-"""Layers of hedging that are taken off one sentence: "I think it was probably ..., but I am not sure" has three."""
+"""Largest number of hedges removed from a sentence: "I think it was probably ..., but I am not sure" has three."""
 _NO_OBJECT = r"(?!\s++(?:that|to|of|for|about|if|whether|in|with|who|what|when|where|which|how|not)\b)"
 """After "I think" without "that": a clause may follow, an object may not ("I think of ...", "I know what ...")."""
 _CONTRACTIONS = tuple((re.compile(long, re.IGNORECASE), short) for long, short in (
@@ -99,11 +99,11 @@ _CONTRACTIONS = tuple((re.compile(long, re.IGNORECASE), short) for long, short i
 
 @dataclass(frozen=True)
 class Stripper:
-    """Removes hedges and boosters.
+    """Removes hedges and boosters from texts in one language.
 
     Attributes:
-        hedges: whose frames can be taken out again; those without frames are left, since "usually" is part of a claim.
-        language: of the texts; the built-in cues are English.
+        hedges: whose frames are removed; hedges without frames stay, since "usually" is part of a claim.
+        language: of the texts; the built-in patterns are for English only.
     """
 
     hedges: tuple[Hedge, ...] = ()
@@ -118,7 +118,7 @@ class Stripper:
         return "".join(self.sentence(piece.text) if piece.is_sentence else piece.text for piece in self.pieces(text))
 
     def pieces(self, text: str) -> list[Piece]:
-        """The text cut into sentences, less the leads that stand apart from them ("My best guess: "), in a line or before one."""
+        """The text cut into pieces, without separate leads such as "My best guess: " and the gap after them."""
         kept: list[Piece] = []
         gap_goes = False
         for piece in pieces(text):
@@ -130,14 +130,14 @@ class Stripper:
         return kept
 
     def sentence(self, sentence: str) -> str:
-        """One sentence without its hedges and boosters, with a capital where it had one."""
+        """One sentence without its hedges and boosters; it keeps a capital at its start."""
         if len(sentence) < _SHORTEST:
             return sentence
         bare = self.bare(sentence)
         return capitalise(bare) if sentence[:1].isupper() else bare
 
     def bare(self, sentence: str) -> str:
-        """The same with the first letter as it stood after the hedge: small, unless it is a name's."""
+        """One sentence without its hedges, its first letter as it was after the hedge (lower case unless in a name)."""
         for _ in range(_ROUNDS):
             before = sentence
             sentence = self._once(sentence)
@@ -152,7 +152,7 @@ class Stripper:
         if closing and re.search(r"\w", plain[: closing.start()]):
             kept, end = sentence[: closing.start()].rstrip(), sentence[closing.start("end") :]
             if not kept.endswith(".") and ends_with_abbreviation(kept + end):
-                return kept  # "Sammy Davis Jr" had no stop of its own
+                return kept  # the full stop belongs to the abbreviation, as in "Sammy Davis Jr."
             return kept + (end[1:] if kept.endswith(".") and end.startswith(".") else end)
         if opening := self._opening.match(plain, len(head), len(head) + _WINDOW):
             return head + sentence[opening.end() :]
@@ -169,12 +169,12 @@ class Stripper:
 
     @cached_property
     def _wordings(self) -> list[tuple[str, set[str]]]:
-        """Every frame that can be taken out, by its kind, with its contractions."""
+        """Every frame that can be removed, with its kind and its contracted forms."""
         return [(frame.kind, variants(frame.text)) for hedge in self.hedges for frame in usable(hedge)]
 
     @cached_property
     def _opening(self) -> re.Pattern[str]:
-        """What stands before an answer: "I think that ...", "Probably ...", "My best guess: ..."."""
+        """A hedge before an answer: "I think that ...", "Probably ...", "My best guess: ..."."""
         openings = [text.partition("{")[0].strip() for text in self._frames("clause", "fragment", "lead")]
         governing = {text.removesuffix(" that") for text in openings if text.endswith(" that")}
         governing_que = {text.removesuffix(" que") for text in openings if text.endswith(" que")}
@@ -202,18 +202,18 @@ class Stripper:
                 rf"{before_clause}{_NO_OBJECT}\s*[,:—–]?\s++",
                 rf"(?:{'|'.join(_OPENING)})\s*,?\s++",
             ]
-        not_denied = r"(?!\W*not\b)"  # "probably not" says the opposite of what follows
+        not_denied = r"(?!\W*not\b)"  # "probably not" denies what follows
         return re.compile(rf"(?:{'|'.join(apart)}|(?:{'|'.join(joined)}){not_denied})(?=\W*\w)", re.IGNORECASE)
 
     @cached_property
     def _lead(self) -> re.Pattern[str]:
-        """What ends with a colon before an answer, by itself."""
+        """A lead on its own that ends with a colon, before an answer."""
         openings = [text.partition("{")[0].strip() for text in self._frames("lead", "clause", "fragment")]
         return re.compile(any_of(text for text in openings if text.endswith(":")) + r"\s*", re.IGNORECASE)
 
     @cached_property
     def _closing(self) -> re.Pattern[str]:
-        """What hangs on the end: "..., though I am not sure"."""
+        """A hedge at the end: "..., though I am not sure"."""
         tails = {_after_slot(text) for text in self._frames("fragment", "clause")}
         ends = any_of(tails | set(self._frames("closing", "parenthetical")))
         if self._english:
@@ -237,16 +237,16 @@ class Stripper:
 
 
 def _after_slot(text: str) -> str:
-    """What stands after a slot that comes first."""
+    """The text after the slot of a frame that begins with its slot; else the empty string."""
     return next((text[len(slot) :].strip(" ,") for slot in _SLOTS if text.startswith(slot)), "")
 
 
 @dataclass(frozen=True)
 class Strippers:
-    """The strippers of all languages; building one takes a third of a second, so they are kept.
+    """The strippers of all languages; kept, because building one takes a third of a second.
 
     Attributes:
-        hedges: the English ones; the other languages bring their own.
+        hedges: the English ones; other languages use their shipped lexicons.
     """
 
     hedges: tuple[Hedge, ...]
@@ -262,7 +262,10 @@ class Strippers:
 
 @lru_cache(maxsize=16)
 def _built(hedges: tuple[Hedge, ...]) -> Stripper:
-    """Asked once by each who keeps it: hashing a lexicon is not free."""
+    """The stripper for these English hedges, cached.
+
+    Callers keep the result, since hashing a lexicon for the cache is slow.
+    """
     return Stripper(hedges)
 
 
@@ -272,25 +275,25 @@ def _foreign(language: str) -> Stripper:
 
 
 class _Node(dict[str, "_Node"]):
-    """Words that may follow; `ends` where a phrase is complete."""
+    """A node of a word trie: the words that may follow; `ends` where a phrase is complete."""
 
     ends = False
 
 
 def contracted(text: str) -> str:
-    """The phrase as one says it: "I am not sure" -> "I'm not sure"."""
+    """The phrase with contractions: "I am not sure" -> "I'm not sure"."""
     for long, short in _CONTRACTIONS:
         text = long.sub(short, text)
     return text
 
 
 def variants(phrase: str) -> set[str]:
-    """A phrase with and without its contractions: all at once, and each on its own."""
+    """A phrase without contractions, with all of them, and with each one alone."""
     return {phrase, contracted(phrase)} | {long.sub(short, phrase) for long, short in _CONTRACTIONS}
 
 
 def any_of(phrases: Iterable[str]) -> str:
-    """A pattern that matches the longest of the phrases, any case, any run of spaces; matches nothing where there are none."""
+    """A pattern for the longest of the phrases, in any case and with any spaces; it matches nothing for no phrases."""
     root = _Node()
     for phrase in phrases:
         node = root

@@ -1,5 +1,6 @@
-"""What somebody says in a conversation and not of the world: his own life, his taste, a question to the other; and what breaks off. A hedge in it would doubt what nobody
-asked about.
+"""Recognises small talk: the speaker's life and taste, questions to the other person, and text that breaks off.
+
+A hedge in it would doubt something that nobody asked about.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ _OF_MYSELF = re.compile(
     r"have an?|have (?:two|three|some|my)|had an?|bet|hear you|go to|listen(?:ed)?|do my|see (?:that|how)|rode|ride|drive|drove|collect(?:ed)?|travell?ed|moved|was (?:so|born|raised|very|really|just|in|a kid|a child|never|always)|cried|laughed|take|took|would (?:like|love)|know (?!that\b|for\b|of no\b)\w+|provide|process|answer|generate|assist|exist|guess I|think so)\b"
     rf"|(?:(?i:yes|no|yeah|oh|well|so|and|but)\b[,.!]? )*[Ii](?:['’]m| am) (?:{_OFTEN} )*(?:a (?:huge|big) fan|from|into|more of|obsessed|so|glad|(?!(?:guess|think|assum|suppos|lean)ing\b)[a-z]+ing\b|allergic|scared|jealous|interested|currently|new to|fascinated|a vegetarian|a vegan)\b"
 )
-"""What somebody tells of himself ("I used to eat meat"); "I Love Lucy" is a title."""
+"""The speaker talks about himself ("I used to eat meat"); "I Love Lucy" is a title and not matched."""
 _PERSONAL = re.compile(
     r"\bmy (?:favou?rites?|mother|father|mom|dad|parents|brother|sister|son|daughter|niece|nephew|family|wife|husband|kids|friends?|fav|town|life|childhood)\b|\b[Ii]['’]m obsessed\b|"
     r"\b[Ii] (?:(?:really|actually|just|also|always|still) ){0,2}(?:love|like|enjoy|want|hate|used to)\b|\b[Ii] thought (?:he|she|it|they)\b|\b[Ii](?:['’]ve| have) been (?:\w+ing|programmed)\b"
 )
-""" "Kurt Cobain was my favorite singer." """
+"""A personal preference: "Kurt Cobain was my favorite singer." """
 _TO_THE_OTHER = re.compile(
     r"\b(?:have you (?:ever|been|seen|heard|read|tried|played)|did you know|do you (?:like|have|enjoy|play|watch|know (?:of|any|who|what|how|if|anything)|ever|think|listen|live|prefer|own|follow)|what about you|how about you|"
     r"are you (?:a|an|from|into|familiar|interested)|what(?:['’]s| is) your|what do you|is that your|where do you|who do you|who is your)\b[^.!?]{0,200}\?",
@@ -40,11 +41,11 @@ _TASTE = re.compile(
     rf"(?:,? (?:and|but|yet|or)? ?(?:{_JUDGED}|\w+(?:ing|ful|ous)))?"
     r"(?:$|[.!,;]| (?:to|for|because|due|when|as|sight|tool|part|way|place|experience|example|topic|subject|role|aspect|thing|one|skill|resource|choice|option|idea|problem|question|alternative|solution|time|story|show|movie|actor|singer|player|person|people|feeling|addition|step|feature|asset|sport|hobby)s?\b)"
 )
-"""A judgement of taste or of worth, which is nobody's to verify: "It is a breathtaking sight."."""
+"""A judgement of taste or value, which cannot be verified: "It is a breathtaking sight."."""
 _LIKENS = re.compile(
     r"(?:\b(?:is|are|was|were)|['’]s) (?:(?:just|kind of|sort of|a bit|a lot|much) )*like\b|\bplays? an? (?:\w{1,20} )?(?:role|part)\b(?! in)"
 )
-"""A comparison that explains, and a closing remark."""
+"""A comparison that explains, or a closing remark."""
 _EXCLAIMS = re.compile(
     r"(?:that|this|it)(?: is|['’]s| was| sounds| must be) (?:an? |so |such |very |really |pretty )*\w+(?: \w+)? ?!",
     re.IGNORECASE,
@@ -54,16 +55,16 @@ _NO_END = re.compile(
     re.IGNORECASE,
 )
 _WORDS_OF_A_STATEMENT = 24
-"""Words from which a sentence without a stop was cut."""
+"""Number of words from which a sentence without a full stop counts as cut off."""
 
 
 def closed_up(text: str) -> str:
-    """A text that was taken apart into tokens as it is written: "I 'm not sure ." is "I'm not sure."."""
+    """A tokenised text with normal spacing: "I 'm not sure ." becomes "I'm not sure."."""
     return _SPACED.sub("", text)
 
 
 def tells_of_speaker(sentence: str) -> bool:
-    """Whether a sentence opens with what its speaker did, has or likes.
+    """Whether a sentence begins with what its speaker did, has or likes.
 
     >>> tells_of_speaker("I grew up in Ohio ."), tells_of_speaker("I think it was Ohio."), tells_of_speaker("I Love Lucy ran for six years.")
     (True, False, False)
@@ -72,7 +73,10 @@ def tells_of_speaker(sentence: str) -> bool:
 
 
 def is_turn(texts: Sequence[str]) -> bool:
-    """Whether the sentences of an answer are a turn of small talk: their speaker tells of himself, or asks the other about himself; or a text without a beginning."""
+    """Whether an answer is a turn of small talk.
+
+    Its speaker talks about himself or asks the other person about himself; or the text lacks its beginning.
+    """
     spoken = [masked(closed_up(text)) for text in texts]
     return (
         any(_PERSONAL.search(text) or _EXCLAIMS.match(text) for text in spoken[:2])
@@ -86,7 +90,7 @@ _FELT = re.compile(
     r"(?:(?:yes|no|well|but|so|and|oh),? )?(?:it|that|this)(?:['’]s| is| was) (?:too|really|so|very|pretty|quite|super) [a-z]+(?: \w+)?[.!]?",
     re.IGNORECASE,
 )
-""" "It's too mysterious." """
+"""An impression: "It's too mysterious." """
 
 
 _OPEN = re.compile(
@@ -94,11 +98,11 @@ _OPEN = re.compile(
     r"\bthere (?:is|are|has been|remains) (?:some|much|considerable|ongoing|a lot of) (?:debate|disagreement|controversy|dispute)\b",
     re.IGNORECASE,
 )
-""" "That is subjective.": it takes no side."""
+"""An answer that takes no side: "That is subjective." """
 
 
 def is_taste(sentence: str) -> bool:
-    """Whether a sentence judges and does not state.
+    """Whether a sentence is a judgement of taste or value and not a fact.
 
     >>> is_taste("The beach at sunset is a breathtaking sight."), is_taste("Britain is a great power of the time."), is_taste("It is a 1995 film.")
     (True, False, False)
@@ -110,7 +114,7 @@ def is_taste(sentence: str) -> bool:
 
 
 def is_cut_off(sentence: str) -> bool:
-    """Whether a sentence was broken off: what it would have said is not known.
+    """Whether a sentence is cut off, so that its claim is unknown.
 
     >>> is_cut_off("Senator Boren was involved in the proposal but it was David Boren, a former senator, who actually"), is_cut_off("Harold Pinter")
     (True, False)

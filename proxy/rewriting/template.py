@@ -1,4 +1,4 @@
-"""The rewriter that calls no model: the best-ranked hedge goes into the answer's own grammar."""
+"""The rewriter without a model: puts the best hedge into the answer by grammatical rules."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from hedgerow.proxy.types import Rewrite, RewriteRequest
 from hedgerow.proxy.upstreams.asking import RewriterFactory, RouteContext
 
 WITHIN: frozenset[FrameKind] = frozenset({"adverb", "modal", "fragment", "closing"})
-"""Frames that put nothing before a clause."""
+"""Kinds of frames that put nothing before a clause."""
 NEAR_TIE = 0.025
-"""Wordings whose costs differ by less than this are equally good; which is taken depends on the answer, so that they vary."""
+"""Wordings whose costs differ by less than this are equally good; the answer decides, so that wordings vary."""
 
 _HEARSAY = frozenset({"reportedly", "allegedly", "supposedly", "potentially", "arguably", "theoretically"})
 _SAID_AFTER = frozenset(
@@ -44,14 +44,16 @@ _SAID_AFTER = frozenset(
 )
 _WE = re.compile(r"(?:^|, )(?:though )?we\b", re.IGNORECASE)
 _SPEAKS = re.compile(r"\b(?:I|we|my)\b|, \{clause\}")
-"""Wordings that stay before what leads into a clause: "In Austria, I think that ..." would be where it is thought."""
+"""Wordings that must stay before an introductory phrase: "In Austria, I think that ..." would be about thinking there.
+"""
 _OUR = re.compile(r"\b[Ww]e\b|\bour\b")
 _LAME = re.compile(
     r"(?:^|, )(?:and|which) (?:there|this|that|is)\b|^with |^as an? |^at my |"
     r"inconceivable|almost no chance|next to no|hardly any|remotely possible|barely possible|extremely unlikely|highly improbable|"
     r"though (?:this|that) is (?:\w+ ){0,2}(?:unlikely|improbable|likely|doubtful)|though probably not|though there is |but \{fragment|though I do not think so"
 )
-"""Wordings that say after the answer what could be said with it, or that give an answer and call it impossible in one breath."""
+"""Clumsy wordings: a hedge in a second sentence after the answer, or one that calls the answer just given impossible.
+"""
 _AFTER_ANSWER_IS = re.compile(
     r"(?:according to|in|on|at|by|from|to|for|with|because|due|after|before|since|under|through|via|yes|no|true|false)\b",
     re.IGNORECASE,
@@ -61,9 +63,9 @@ _STILTED = re.compile(
     r"\bI feel\b|cannot recall|barely remember|chances are slight|sceptical|skeptical|doubtful, but|slam dunk|"
     r"(?:remember|recall|gather|assured|known|established|want to say) (?:that the answer is )?\{fragment|(?:nearly|virtually) certain(?:ly)?\b|vaguely|highly likely \{fragment"
 )
-"""Wordings that nobody uses of a plain fact ("It was 1995, I feel."), or not with a bare name ("I vaguely remember Rome.")."""
+"""Wordings that are unusual for a plain fact ("It was 1995, I feel.") or a bare name ("I vaguely remember Rome.")."""
 _COMMON_NOUN = re.compile(r"\S+ [a-z]")
-"""Two words of which the second is small: the first one's capital is likely that of a sentence, not of a name."""
+"""Two words, the second in lower case: the first has its capital probably as the first word, not as a name."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ class TemplateRewriter:
     """Puts a hedge into the answer by its grammatical frames.
 
     Attributes:
-        hedges: every hedge that may stand in a draft already and has to come out first; the shipped English ones by default.
+        hedges: hedges that a draft may already have, to be removed first; the shipped English ones by default.
     """
 
     hedges: tuple[Hedge, ...] = field(default_factory=lambda: load().hedges)
@@ -79,7 +81,7 @@ class TemplateRewriter:
 
     @cached_property
     def strippers(self) -> Strippers:
-        """What takes a draft's own words of confidence out, by language."""
+        """Removes a draft's own words of confidence, by language."""
         return Strippers(self.hedges)
 
     async def rewrite(self, request: RewriteRequest) -> Rewrite:
@@ -133,7 +135,7 @@ class TemplateRewriter:
 
 @dataclass(frozen=True, slots=True)
 class _Option:
-    """A frame of a hedge in a sentence, and the sentence as it reads with it."""
+    """One way to hedge a sentence: a frame of a hedge, and the sentence with it."""
 
     frame: Frame
     hedge: Hedge
@@ -155,7 +157,7 @@ def _names_something(sentence: Shape) -> bool:
 
 
 def _stands_before_a_verb(sentence: Shape) -> bool:
-    """Whether an adverb goes before the main verb and not behind an auxiliary."""
+    """Whether the place for an adverb is before the main verb and not after an auxiliary."""
     before = sentence.body[: sentence.adverb_at].split() if sentence.adverb_at else []
     return bool(before) and before[-1].lower() not in AUXILIARIES
 
@@ -164,7 +166,7 @@ _SECOND_CLAUSE = re.compile(r",? (?:and|but|while|whereas) (?=[^,]{0,200}\b(?:is
 
 
 def _has_two_clauses(body: str) -> bool:
-    """Whether a second statement with a subject of its own follows a conjunction."""
+    """Whether a second statement with its own subject follows a conjunction."""
     second = _SECOND_CLAUSE.search(body)
     return second is not None and shape(body[second.end() :]).kind == "clause"
 
@@ -175,18 +177,18 @@ _MISREAD = re.compile(
 _SECOND_VERB = re.compile(
     rf"\b(?:and|but|or) (?:then |later |also )?(?:[a-z]+-)?(?:is|was|were|has|had|{'|'.join(sorted(v for v in PAST_VERBS - PARTICIPLES if not v.endswith('ed')))})\b"
 )
-"""A second finite verb of the same subject: it has no part in an infinitive before it."""
+"""A second finite verb with the same subject: an infinitive in front of the first would not fit it."""
 _STANDING = re.compile(r"\b(?:is|are|has|have|can|could|may|might|always|typically|usually|often|generally|commonly)\b")
-"""What is so in general, or may be."""
+"""Says what is true in general, or what is possible."""
 _COMPARES = re.compile(r"\b(?:more|less) likely\b")
-""" "In all likelihood less likely", "a good chance that it is less likely": one thing twice."""
+"""Would repeat the hedge: "In all likelihood less likely", "a good chance that it is less likely"."""
 _CONDITIONAL = re.compile(r"(?:if|unless|when|once|should|had)\b", re.IGNORECASE)
 _ADVERB_NEXT = re.compile(
     r"\W*(?:[a-z]{2,20}ly|often|also|still|now|not|once|ever|never|always|just|even|most|more)\b(?! \w+ly\b)"
 )
 
 _COSTS: tuple[tuple[float, Callable[[_Option], object]], ...] = (
-    # "I think that Managing a patient ...": or is it a name? What stands beside the verb or at the end does not ask
+    # "I think that Managing a patient ...": the first word may be a name, so hedge elsewhere
     (0.2, lambda o: o.sentence.kind == "clause" and o.around.language != "de" and _COMMON_NOUN.match(o.sentence.body)
         and frames.disturbs_start(o.worded, o.sentence) and lowers(o.sentence.body, o.around) is None),
     # "Perhaps Constitutional monarchy" rather than "Constitutional monarchy, perhaps"
@@ -194,35 +196,35 @@ _COSTS: tuple[tuple[float, Callable[[_Option], object]], ...] = (
         and frames.disturbs_start(o.worded, o.sentence) and lowers(o.sentence.body, o.around) is None),
     # "Possibly, Bell played for Ohio" where "Bell possibly played" is at hand
     (0.015, lambda o: o.frame.kind == "clause" and o.sentence.adverb_at is not None and o.frame.text.endswith(", {clause}")),
-    # "There is a chance that it always holds", "... that X is an Australian actor": a chance is of what happens, not of what is so
+    # "There is a chance that it always holds", "... that X is an Australian actor": a chance is of an event
     (0.04, lambda o: " chance that " in o.frame.text and _STANDING.search(o.sentence.body[: (o.sentence.adverb_at or 0) + 12])),
     # "It is possible that it can cause redness"
     (0.06, lambda o: " possible that " in o.frame.text and re.search(r"\b(?:can|could|may|might)\b", o.sentence.body[: (o.sentence.adverb_at or 0) + 6])),
     # beside the verb a hedge reads more naturally than before the sentence
     (0.015, lambda o: o.frame.kind == "clause" and o.sentence.adverb_at is not None),
-    # "A was probably born in 1950, and B was born in 1960" doubts the one and not the other
+    # "A was probably born in 1950, and B was born in 1960" hedges the first half only
     (0.06, lambda o: o.frame.kind in ("adverb", "modal") and _has_two_clauses(o.sentence.body)),
     # "In all likelihood Greek." against "Greek, in all likelihood."
     (0.03, lambda o: o.frame.kind == "adverb" and o.sentence.kind == "fragment" and o.frame.text.startswith("in all ")),
-    # "She could be a British writer", "He may well have been the king": what somebody is, "perhaps" and "probably" say better
+    # "She could be a British writer", "He may well have been the king": adverbs are better here
     (0.05, lambda o: o.frame.kind == "modal" and not o.frame.text.endswith(" to") and _names_something(o.sentence)),
-    # "It seems likely that as a soft metal, ...", "However, quite possibly, ...": two openings in a row
+    # "It seems likely that as a soft metal, ...", "However, quite possibly, ...": two introductory phrases in a row
     (0.05, lambda o: o.frame.kind == "clause" and (_INTRODUCED.match(o.sentence.body) or (o.sentence.head and o.frame.text.endswith(", {clause}")))),
-    # "There is a chance that if you mean the economist, ...": a condition holds for certain
+    # "There is a chance that if you mean the economist, ...": the condition is not in doubt
     (0.1, lambda o: o.frame.kind == "clause" and _CONDITIONAL.match(o.sentence.body)),
     # "Very likely in Greek, the term is ..."
     (0.05, lambda o: o.frame.kind == "adverb" and _INTRODUCED.match(o.sentence.body) and frames.disturbs_start(o.worded, o.sentence)),
-    # "It could have been played by Jones" is said of what did not happen, "Treaties may be ratified by the President" of what is allowed
+    # "It could have been played by Jones" reads as not having happened, "Treaties may be ratified" as allowed
     (0.1, lambda o: o.frame.kind == "modal" and not o.frame.text.endswith(" to") and _MISREAD.search(o.worded)),
     # "It might well be Basque separatist movement"
     (0.05, lambda o: " be {" in o.frame.text and _COMMON_NOUN.match(o.sentence.body)),
     # "New crust forms there, it seems." rather than "It seems the answer is new crust forms there."
     (0.015, lambda o: o.sentence.unsure and o.frame.kind == "fragment" and not o.frame.text.startswith("{")),
-    # "If it rains, the match seems to be moved": an appearance of what has not happened
+    # "If it rains, the match seems to be moved": "seems" does not fit a future event
     (0.1, lambda o: o.frame.kind == "modal" and o.frame.text.endswith(" to") and _CONDITIONAL.match(o.sentence.head + o.sentence.body)),
     # "There is possibly no cure" where "There may be no cure" is at hand
     (0.05, lambda o: o.frame.kind == "adverb" and o.hedge.beta.mean < 0.6 and o.sentence.adverb_at is not None and o.sentence.body.startswith("no ", o.sentence.adverb_at)),
-    # "Rome, perhaps." says it after the answer: for where the first word may be a name or not
+    # "Rome, perhaps." hedges after the answer; only for a first word that may or may not be a name
     (0.03, lambda o: o.frame.kind == "fragment" and o.frame.text in _SAID_AFTER),
     # "Quite possibly Cyrillic." rather than "It may well be Cyrillic."
     (0.03, lambda o: o.frame.kind == "fragment" and " well be {" in o.frame.text),
@@ -231,19 +233,19 @@ _COSTS: tuple[tuple[float, Callable[[_Option], object]], ...] = (
     # "I think the answer is because ...", "It may well be Einstein flunked maths."
     (0.1, lambda o: ("answer is" in o.frame.text or "be {" in o.frame.text) and (o.sentence.unsure or _AFTER_ANSWER_IS.match(o.sentence.body))),
     (0.02, lambda o: o.frame.kind == "closing" and o.sentence.body.count(",") > 1),
-    # before a clause that was not seen as one, an adverb would call for another word order
+    # before an unrecognised clause an adverb would require another word order
     (0.1, lambda o: o.around.language != "en" and o.sentence.unsure and not o.worded.startswith(o.sentence.body[:1])),
-    # "Yes, there is a chance that ..." half takes the yes back
+    # "Yes, there is a chance that ..." partly takes the yes back
     (0.04, lambda o: o.sentence.is_polar and o.frame.kind == "clause" and (o.hedge.beta.mean < 0.5 or " chance that " in o.frame.text)),
     # "He might have been born in 1976 and co-wrote the play"
     (0.1, lambda o: o.frame.kind == "modal" and o.sentence.adverb_at is not None and _SECOND_VERB.search(o.sentence.body, o.sentence.adverb_at)),
-    # "presumably" says that it was inferred
+    # "presumably" says that the answer was inferred
     (0.02, lambda o: o.hedge.id == "presumably" and o.sentence.kind == "clause"),
-    # the answer speaks for one person
+    # "we" does not fit an answer by one author
     (0.2, lambda o: _WE.search(o.frame.text) and not _OUR.search(f"{o.sentence.body} {o.around.rest}")),
     # "it is presumably typically used", "it's quite possibly mainly due"
     (0.06, lambda o: o.frame.kind == "adverb" and o.sentence.adverb_at is not None and _ADVERB_NEXT.match(o.sentence.body, o.sentence.adverb_at)),
-    # "It in all likelihood keeps you warm": so long an adverb stands behind an auxiliary, or before the sentence
+    # "It in all likelihood keeps you warm": a long adverb belongs after an auxiliary or before the sentence
     (0.05, lambda o: o.frame.kind == "adverb" and o.frame.text.count(" ") > 1 and _stands_before_a_verb(o.sentence)),
     (0.008, lambda o: o.frame.kind == "parenthetical"),
     (0.03, lambda o: _LAME.search(o.frame.text)),
@@ -251,10 +253,10 @@ _COSTS: tuple[tuple[float, Callable[[_Option], object]], ...] = (
     (0.06, lambda o: _STILTED.search(o.frame.text)),
     # "..., definitively."
     (0.02, lambda o: o.frame.kind == "closing" and o.frame.text in KEPT_INSIDE),
-    # says that others say so
+    # attributes the claim to others
     (0.03, lambda o: o.hedge.id in _HEARSAY),
 )  # fmt: skip
-"""What a wording loses against a better one, in units of distance, and where."""
+"""Costs of awkward wordings, in units of distance, each with its condition."""
 
 
 def choose(
@@ -266,38 +268,37 @@ def choose(
 ) -> tuple[Hedge, str] | None:
     """The hedge to use and the sentence with it; None where no frame fits.
 
-    `kinds` are the frames that may be used, which say where in the sentence a hedge goes; None: all.
+    `kinds` are the frames that may be used, which determine where the hedge goes; None: all. If the `original`, with
+    its own hedge, is one of the possible wordings, it is kept: that changes nothing.
 
-    The `original`, from before its own confidence was taken out, stays where it is one of the wordings on offer: it costs no change.
-
-    The nearest hedge wins, less what is awkward about its wording here. Among wordings that are as good, the sentence itself
-    decides, so that answers do not all sound alike and the same answer always sounds the same.
+    Otherwise the wording with the smallest distance plus costs wins. Among equally good ones the text of the sentence
+    decides, so that answers vary but the same answer always gets the same wording.
     """
     sentence = shape(text, around.question, around.language)
     if around.language == "en" and (at := by_whom_at(sentence.body, around.question)) is not None:
         sentence, kinds = replace(sentence, adverb_at=at), {"adverb"}
     elif kinds is None and is_half_a_title(sentence.head, sentence.body):
         kinds = WITHIN
-    led = led_in(sentence) if around.language == "en" and kinds is None else sentence
-    unseen = (
+    after_lead_in = led_in(sentence) if around.language == "en" and kinds is None else sentence
+    ambiguous_start = (
         sentence.unsure and _COMMON_NOUN.match(sentence.body) is not None and lowers(sentence.body, around) is None
-    )  # "Perhaps Extreme charges cause stress": a statement whose verb was not seen, and its first word may be a name
+    )  # "Perhaps Extreme charges cause stress": the verb was not recognised, and the first word may be a name
     compares = _COMPARES.search(sentence.body) is not None
     parts_title = kinds is WITHIN and (sentence.kind == "clause" or sentence.unsure)  # "Capital: probably Paris"
     options: list[tuple[float, int, Hedge, str]] = []
     for match in matches:
         for order, frame in enumerate(frames.usable(match.hedge)):
-            taken = sentence if frame.kind == "parenthetical" or _SPEAKS.search(frame.text) else led
-            worded = frames.apply(frame, taken, around) if kinds is None or frame.kind in kinds else None
-            if worded is None or ((parts_title or unseen) and frames.disturbs_start(worded, taken)):
+            target_shape = sentence if frame.kind == "parenthetical" or _SPEAKS.search(frame.text) else after_lead_in
+            worded = frames.apply(frame, target_shape, around) if kinds is None or frame.kind in kinds else None
+            if worded is None or ((parts_title or ambiguous_start) and frames.disturbs_start(worded, target_shape)):
                 continue
-            if frame.text in _SAID_AFTER and frames.breaks_off(taken.body):
+            if frame.text in _SAID_AFTER and frames.breaks_off(target_shape.body):
                 continue
             if compares and ("likel" in frame.text or " chance " in frame.text):
                 continue
             if original and capitalise(worded) == capitalise(original):
                 return match.hedge, worded
-            option = _Option(frame, match.hedge, taken, worded, around)
+            option = _Option(frame, match.hedge, target_shape, worded, around)
             awkward = sum(cost for cost, applies in _COSTS if applies(option))
             options.append(
                 (match.distance + 0.003 * order + awkward, _lot(sentence.body, frame.text), match.hedge, worded)
@@ -310,11 +311,11 @@ def choose(
 
 
 def _lot(body: str, frame: str) -> int:
-    """A number drawn for this wording of this answer, the same every time."""
+    """A fixed pseudo-random number for this wording of this answer."""
     return crc32(f"{re.sub(r'[^0-9a-z]+', '', body.casefold())}|{frame}".encode())
 
 
 def build(context: RouteContext) -> RewriterFactory:
-    """One for all requests, with the route's lexicon."""
+    """A function that returns the same template for every request, with the route's lexicon."""
     template = TemplateRewriter(tuple(load(context.route.lexicon)))
     return lambda _asker: template

@@ -1,4 +1,4 @@
-"""A stretch of an English text read for comparison: its words of confidence, and the words beside them that must be kept."""
+"""An English text prepared for comparison: its words of confidence, and the other words, which must be kept."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ _STOP_IN_QUOTATION = re.compile(r"[.,](?=[\"”»])")
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A word that must be kept, and how it stands."""
+    """A word that must be kept, and its verb form."""
 
     word: Word
     form: Form = ""
 
     @property
     def lower(self) -> str:
-        """The word in small letters."""
+        """The word in lower case."""
         return self.word.lower
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A text read: its pieces from the first that differs to the last, their words, and which of these word confidence."""
+    """The part of a text that differs from the other text: its pieces, their words, and its words of confidence."""
 
     parts: tuple[Piece, ...]
     words: list[Word]
@@ -61,7 +61,10 @@ class Reading:
         return sorted(unit.word.start for unit in self.units)
 
     def unit_of(self, doubt: Doubt) -> tuple[int, bool]:
-        """The unit that a doubt goes with, and whether the doubt closes its sentence: then it goes with the last unit before it."""
+        """The unit that a doubt belongs to, and whether the doubt ends its sentence.
+
+        At the end of a sentence it belongs to the last unit before it.
+        """
         last = self.words[doubt.end - 1]
         following = bisect_left(self._starts, last.end)
         closes = following == len(self.units) or self.units[following].word.piece != last.piece
@@ -71,12 +74,15 @@ class Reading:
         return following, False
 
     def opens(self, doubt: Doubt) -> bool:
-        """Whether a doubt is the first of its sentence or of what follows a colon in it."""
+        """Whether a doubt comes first in its sentence, or first after a colon in it."""
         return self.words[doubt.start].initial
 
 
 def _units(words: Sequence[Word], doubts: Sequence[Doubt]) -> Iterator[Unit]:
-    """The words outside the doubts, the verb after a modal verb, "to", "does" or "did" marked as bare, "have" before a participle left out."""
+    """The words outside the doubts, as units.
+
+    A verb after a modal verb, "to", "does" or "did" is marked as a base form; "have" before a participle is left out.
+    """
     ends = {doubt.end: doubt.kind in ("modal", "infinitive") for doubt in doubts}
     hidden = {index for doubt in doubts for index in range(doubt.start, doubt.end)}
     shown = [index for index in range(len(words)) if index not in hidden]
@@ -107,12 +113,12 @@ def _units(words: Sequence[Word], doubts: Sequence[Doubt]) -> Iterator[Unit]:
 
 
 def is_adverb(word: str) -> bool:
-    """Whether a word may stand before or behind a verb without telling anything by its place."""
+    """Whether a word can come before or after a verb without a change of meaning."""
     return word in _MOVABLE or (word.endswith("ly") and len(word) > 4)
 
 
 def _verbs_after_adverbs(units: list[Unit]) -> list[Unit]:
-    """The units with forms of "be" and "have" behind the adverbs that follow them: where an adverb stands tells nothing."""
+    """The units with each form of "be" or "have" moved after its adverbs: their order does not matter."""
     for index in range(len(units) - 2, -1, -1):
         at = index
         while (

@@ -1,11 +1,14 @@
-"""Whether two forms are of one verb in one tense, as a hedge bends it: "wrote" and "(may) have written", "causes" and "(is thought to) cause"."""
+"""Compares two forms of a verb that differ only because of a hedge: "wrote" and "(may) have written"."""
 
 from __future__ import annotations
 
 from typing import Literal
 
 Form = Literal["", "base", "past", "perfect"]
-"""How a word stands: as it is; bare after a modal verb, "to" or "does"; bare after "did"; a participle after "may have"."""
+"""The form of a word.
+
+"" as written; "base" after a modal verb, "to" or "does"; "past" after "did"; "perfect" after "may have".
+"""
 
 _IRREGULAR = """
 arise arose arisen, awake awoke awoken, bear bore born, bear bore borne, beat beat beaten, become became become, begin began begun, bite bit
@@ -32,7 +35,7 @@ HAVE = frozenset({"has", "have", "had"})
 
 
 def is_participle(word: str) -> bool:
-    """Whether a word may follow "have" as a participle.
+    """Whether a word can follow "have" as a participle.
 
     >>> is_participle("written"), is_participle("moved"), is_participle("a")
     (True, True, False)
@@ -46,7 +49,7 @@ def is_participle(word: str) -> bool:
 
 
 def is_past(word: str) -> bool:
-    """Whether a word is the past of an irregular verb.
+    """Whether a word is the past tense of an irregular verb.
 
     >>> is_past("rose"), is_past("risen")
     (True, False)
@@ -55,7 +58,7 @@ def is_past(word: str) -> bool:
 
 
 def agrees(word: str, form: Form, other: str, other_form: Form) -> bool:
-    """Whether two words are the same, or one verb in one tense.
+    """Whether two words are the same, or forms of one verb in the same tense.
 
     >>> agrees("cause", "base", "causes", ""), agrees("written", "perfect", "wrote", ""), agrees("been", "perfect", "was", "")
     (True, True, True)

@@ -1,4 +1,4 @@
-"""Which hedges a route words its answers with: those of its voice and tone, and in the first person where the answer speaks so."""
+"""Selects the hedges of a route by voice and tone; first-person hedges where the answer speaks in the first person."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _SPEAKS = re.compile(
     r"remember|understand|found|see|say|need|want|should|might|may)\b)|\b[Mm]y (?:best |own )?(?:guess|knowledge|understanding|opinion|view|answer|memory)\b"
 )
 _LOOKED_AT = 2_000
-"""Characters of an answer in which its voice is looked for."""
+"""Number of characters of an answer that are searched for the first person."""
 
 
 def speaks_in_first_person(answer: str) -> bool:
-    """Whether the answer says "I" of its own, not in a quotation.
+    """Whether the answer speaks in the first person, outside quotations.
 
     >>> speaks_in_first_person("I think it was Pinter."), speaks_in_first_person("Francis I was king."), speaks_in_first_person('"I am" ends it.')
     (True, False, False)
@@ -41,7 +41,7 @@ def speaks_in_first_person(answer: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What may be written on a route, and the tone that is preferred among near-ties.
+    """The hedges that a route may use, and the tone preferred among about equally near ones.
 
     Attributes:
         usual: for answers that do not say "I".
@@ -65,7 +65,7 @@ class Choice:
         boosters: bool = False,
         shortlist: int | None = 30,
     ) -> Choice:
-        """Of a lexicon.
+        """The choice for a route's settings and its lexicon.
 
         Raises:
             LexiconError: no hedge is left.
@@ -84,7 +84,10 @@ class Choice:
     def nearest(
         self, target: Beta, k: int, answer: str = "", avoid: Collection[str] = frozenset()
     ) -> tuple[Match, ...]:
-        """The hedges for an answer at a confidence, best first; those to avoid are left out where another is about as near."""
+        """The k nearest hedges for an answer and a target, best first.
+
+        Those in `avoid` are left out where another is about as near.
+        """
         retriever = self.spoken if speaks_in_first_person(answer) else self.usual
         matches = retriever.nearest(target, k, register=self.register, avoid=avoid)
         fresh = tuple(match for match in matches if match.hedge.id not in avoid)

@@ -1,4 +1,4 @@
-"""A text as the words that a rewrite must keep: as written, contractions opened, signs kept, the punctuation of sentences left out."""
+"""Splits a text into the words that a rewrite must keep: contractions expanded, signs kept, punctuation left out."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Word:
     Attributes:
         text: as it is written.
         lower: in lower case; a month called May keeps its capital.
-        start, end: where it stands in the text.
-        piece: the number of its piece.
-        segment: the number of its stretch between strong breaks (pieces, ";", ":").
-        initial: whether it opens a sentence or follows a colon.
-        opaque: whether it stands in a quotation, in code, in a formula or an address.
+        start, end: its offsets in the text.
+        piece: the index of its piece.
+        segment: the index of its stretch between strong breaks (ends of pieces, ";", ":").
+        initial: whether it is the first of a sentence or after a colon.
+        opaque: whether it is in a quotation, code, a formula or a URL.
     """
 
     text: str
@@ -45,7 +45,7 @@ class Word:
 
 
 def words_of(parts: Sequence[Piece]) -> list[Word]:
-    """The words and signs of a text in pieces. Linear in its length."""
+    """The words and signs of a text given in pieces. Time linear in its length."""
     hidden = _hidden("".join(part.text for part in parts))
     span = next(hidden, None)
     found: list[Word] = []
@@ -73,7 +73,7 @@ def words_of(parts: Sequence[Piece]) -> list[Word]:
 
 
 def spoken(text: str) -> list[str]:
-    """The words of a phrase in lower case, contractions opened."""
+    """The words of a phrase in lower case, contractions expanded."""
     return [word.lower for word in words_of([Piece(text, True)])]
 
 
@@ -86,7 +86,7 @@ def _is_minus(text: str, match: re.Match[str]) -> bool:
 
 
 def _parts(token: str) -> Iterator[tuple[str, str]]:
-    """What a token is short for, each part as it is written and in lower case."""
+    """The words that a token stands for, each as (as written, in lower case)."""
     lower = token if token == "May" else token.lower()  # noqa: S105
     if "'" not in token and lower != "cannot":
         yield token, lower
