@@ -1,1 +1,1 @@
-"""Same meaning: the partition of the samples, and the support of claims."""
+"""Clustering of samples by meaning, and support of claims by other answers."""

@@ -1,7 +1,8 @@
-"""Agreement of two answers of which at least one is a sentence: a logistic regression on how much of the other's answering words each contains.
+"""Agreement of two answers, at least one of them a sentence: a logistic regression on the words they share.
 
-A partition by meaning breaks sentences apart that say the same of what was asked and differ in detail. Fitted on pairs of answers to one question
-that people judged: two right ones say the same, a right one and a wrong one do not (`benchmarks/fits/core_words.py`, `core_words.json`).
+The features tell how much of one answer's answering words the other contains. Clustering by meaning separates sentences
+that give the same answer but differ in detail. Fitted on pairs of answers that people judged: two right answers to a
+question agree, a right and a wrong one do not (`benchmarks/fits/core_words.py`, `core_words.json`).
 """
 
 from __future__ import annotations
@@ -17,9 +18,12 @@ from hedgerow.proxy.clustering.core_words import LOOKED_AT, WEIGHTS, Asked, Core
 from hedgerow.proxy.clustering.opening import SHORT
 
 SAME_WORDS = 0.75
-"""Two sentences that share at least this part of their words are the same sentence, unless one denies what the other says."""
+"""Two sentences that share at least this part of their words are the same, unless only one of them has a negation."""
 SENTENCE, REPEATED = 5, 2
-"""Words from which an answer may be a sentence, and how many of them the question has: "Quantrill perpetrated the Centralia Massacre"."""
+"""A sentence has at least SENTENCE words of which the question has REPEATED.
+
+Example: "Quantrill perpetrated the Centralia Massacre".
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +31,11 @@ class Features:
     """The features of two answers.
 
     Attributes:
-        least, most: the smaller and the larger of the shares of what answers in the one that the other holds, in [0, 1]; where the question offers
-            names to choose from, whether both choose the same; 1 where both say yes or both no, 0 where one alone gives no answer.
-        numbers_clash, names_clash: both have numbers (names) beyond the question, and share none.
-        number_missing: a number or a date is asked for, and one of the two gives none.
+        least, most: the share of one answer's answering words that the other contains, in [0, 1], and the reverse; the
+            smaller and the larger. If the question offers names to choose from: 1 if both choose the same, else 0.
+            1 if both say yes or both no; 0 if only one of them gives no answer.
+        numbers_clash, names_clash: both have numbers (names) that the question does not have, and share none.
+        number_missing: the question asks for a number or a date, and one of the two gives none.
     """
 
     least: float
@@ -41,15 +46,17 @@ class Features:
 
 
 def agreement(question: str, answer: str, others: Sequence[str]) -> list[float]:
-    """For each other answer, the probability that it says the same as `answer`, in [0, 1]; symmetric."""
+    """For each other answer, the probability in [0, 1] that it says the same as `answer`; symmetric."""
     asked = read_asked(question)
     core = read_core(answer, asked)
     return [probability(core, read_core(other, asked)) for other in others]
 
 
 def agreeing(question: str, group: Sequence[str], apart: Sequence[str]) -> float:
-    """How many of the answers apart from a group say what its answers say: each counts by its mean probability over the group, so that it matters
-    little how the group's representative is worded. Two short answers that are apart say different things.
+    """The expected number of answers in `apart` that say the same as a group.
+
+    Each counts by its mean probability over the group, so that the wording of the group's representative matters
+    little. Two short answers in different clusters never agree.
     """
     asked = read_asked(question)
     cores = {answer: read_core(answer, asked) for answer in {*group, *apart}}
@@ -80,7 +87,7 @@ def is_sentence(answer: str, asked: Asked) -> bool:
 
 
 def probability(a: Core, b: Core) -> float:
-    """Probability that two answers to one question say the same, as people judge it."""
+    """Probability in [0, 1] that people would judge two answers to a question to say the same."""
     weights, figures = _weights(), asdict(features(a, b))
     return 1.0 / (1.0 + exp(-weights["constant"] - sum(weights[name] * value for name, value in figures.items())))
 
@@ -105,7 +112,7 @@ def features(a: Core, b: Core) -> Features:
 
 
 def contradict(a: Core, b: Core) -> bool:
-    """Whether one says yes and the other no, or one denies what the other says in the same words."""
+    """Whether one says yes and the other no, or they have the same words but only one has a negation."""
     if a.says is not None and b.says is not None:
         return a.says != b.says
     return a.denies != b.denies and len(a.words & b.words) >= SAME_WORDS * len(a.words | b.words)

@@ -1,4 +1,4 @@
-"""The amounts that answers give: numbers with their units, in the base unit of each dimension, and whether two are the same."""
+"""Reads amounts (numbers with units) from answers, converts them to base units and compares them."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from hedgerow.proxy.clustering.normal import Normal
 from hedgerow.proxy.clustering.words import Unit, word_lists
 
 CONVERTED = Decimal("0.01")
-"""Share by which an amount may be off in units of another system: 5 km are "3.1 miles"."""
+"""Relative tolerance between units of different systems: 5 km are "3.1 miles"."""
 _PLAIN = Unit("", "", Decimal(1))
 
 
 class Amount(NamedTuple):
-    """A number with its unit; `size` in the base unit of the dimension."""
+    """A number with its unit; `size` is in the base unit of the dimension."""
 
     size: Decimal
     unit: Unit
 
 
 def amounts(answer: Normal, numbers: frozenset[str]) -> list[Amount]:
-    """The amounts of these numbers; "3 hours and 48 minutes" is one."""
+    """The amounts of these numbers; "3 hours and 48 minutes" is one amount."""
     found: list[Amount] = []
     last = 0
     for at, (token, following) in enumerate(zip(answer.tokens, (*answer.tokens[1:], ""), strict=True)):
         if token not in numbers:
             continue
         unit = word_lists().units.get(following)
-        # a product is rounded to 28 digits, what stands there is not
+        # without a unit keep the number as written: a product is rounded to 28 digits
         amount = Amount(Decimal(token) * unit.size, unit) if unit else Amount(Decimal(token), _PLAIN)
         if found and set(answer.tokens[last:at]) <= {"and"} and _adds(found[-1], amount):
             found[-1] = Amount(found[-1].size + amount.size, amount.unit)
@@ -51,13 +51,16 @@ def same_amounts(a: Normal, b: Normal) -> bool:
 
 
 def gives_amounts(shorter: Normal, longer: Normal) -> bool:
-    """Whether the shorter answer consists of amounts with units only, all of which the longer one contains."""
+    """Whether the shorter answer consists only of amounts with units, all of which the longer one contains."""
     wanted = amounts(shorter, shorter.numbers) if _is_amounts(shorter) else []
     return all(amount.unit is not _PLAIN for amount in wanted) and among(wanted, amounts(longer, longer.numbers))
 
 
 def clash(a: Normal, b: Normal) -> str | None:
-    """Numbers differ where neither answer's are among the other's; units differ where one dimension faces another."""
+    """Whether the amounts of two answers contradict each other.
+
+    Numbers do if neither answer's are all among the other's; units do if one dimension stands against another.
+    """
     first, second = amounts(a, a.numbers), amounts(b, b.numbers)
     of_first, of_second = ({amount.unit.dimension for amount in found} for found in (first, second))
     shared = of_first & of_second - {""}
@@ -70,7 +73,7 @@ def clash(a: Normal, b: Normal) -> str | None:
 
 
 def among(some: Iterable[Amount], others: Iterable[Amount]) -> bool:
-    """Whether there are amounts and each is among the others. In a unit of another system it may differ by `CONVERTED`."""
+    """Whether there are amounts and each equals one of the others; between systems of units, within `CONVERTED`."""
     wanted, every = list(some), sorted(others, key=attrgetter("unit.dimension", "size"))
     exact = {(amount.unit.dimension, amount.size) for amount in every}
     rest = [amount for amount in wanted if (amount.unit.dimension, amount.size) not in exact]
@@ -78,7 +81,7 @@ def among(some: Iterable[Amount], others: Iterable[Amount]) -> bool:
 
 
 def _is_converted(amount: Amount, every: Sequence[Amount]) -> bool:
-    """Whether one of the amounts, sorted by dimension and size, is about this one in a unit of another system."""
+    """Whether one of the amounts, sorted by dimension and size, is nearly equal and in a unit of another system."""
     dimension, near = amount.unit.dimension, 1 - CONVERTED
     low, high = sorted((amount.size * near, amount.size / near))
     first = bisect_left(every, (dimension, low), key=attrgetter("unit.dimension", "size"))
@@ -87,7 +90,7 @@ def _is_converted(amount: Amount, every: Sequence[Amount]) -> bool:
 
 
 def _adds(whole: Amount, part: Amount) -> bool:
-    """Whether an amount continues in a smaller unit: "5 feet 11 inches", not "3.1 miles (5 km)"."""
+    """Whether an amount continues in a smaller unit: "5 feet 11 inches", but not "3.1 miles (5 km)"."""
     smaller = part.unit.dimension == whole.unit.dimension and 0 <= part.size < whole.unit.size
     return smaller and part.unit is not _PLAIN and _is_multiple(whole.unit, part.unit)
 
@@ -102,5 +105,8 @@ def _is_amounts(answer: Normal) -> bool:
 
 
 def _all_numbers(answer: Normal) -> frozenset[str]:
-    """Also those that the question gave: "1 hour" is not "1 hour and 2 minutes" because the question speaks of 2 problems."""
+    """All numbers of an answer, including those in the question.
+
+    "1 hour" is not "1 hour and 2 minutes", even if the question mentions 2 problems.
+    """
     return frozenset(t for t in answer.tokens if is_number(t))

@@ -1,9 +1,10 @@
-"""Support of each claim of an answer by the other answers, read by a language model: one call for all claims.
+"""Support of each claim of an answer by the other answers, judged by a language model in one call.
 
-The model says of each claim and each other answer whether it says the claim, contradicts it or does not speak of it. A logistic puts the
-share of answers that say it together with the figures of `support`; its weights were fitted on published readings of this kind by a language
-model (`benchmarks/fits/asked_claims.py`, `asked_support.json`), which do not tell a contradiction from silence: both count as not said. A reply
-that does not hold one letter for each pair fails; nothing is guessed from it.
+For each claim and each other answer the model says whether the answer states the claim, contradicts it or does not
+mention it. A logistic regression combines the share of answers that state it with the features of `support`. Its
+weights were fitted on published judgements of this kind by a language model (`benchmarks/fits/asked_claims.py`,
+`asked_support.json`). Those do not separate a contradiction from silence, so both count as not stated. A reply without
+exactly one letter per pair fails; nothing is guessed.
 """
 
 from __future__ import annotations
@@ -34,12 +35,15 @@ WEIGHTS = Path(__file__).with_name("asked_support.json")
 MAX_ANSWER_CHARS = 4000
 MAX_CLAIM_CHARS = 600
 MAX_CLAIMS = 60
-"""Maximum number of claims in a call; an answer with more is measured by words."""
+"""Maximum number of claims in a call; an answer with more is measured by shared words."""
 BUDGET_S = 20.0
 SAYS, DENIES, SILENT = "s", "c", "n"
 _MEANS = {SAYS: True, DENIES: False, SILENT: None}
 _OPENING, _CLOSING = re.compile(r"\[\s*\""), re.compile(r"\"\s*\]")
-"""Both ends of a list of texts. Looked for apart, because one pattern for the whole list takes quadratic time on a reply of openings."""
+"""Start and end of a JSON list of texts.
+
+Searched separately: one pattern for the whole list takes quadratic time on a reply of many brackets.
+"""
 
 PROMPT = """Below are claims taken from one answer to a question, and other answers to the same question.
 
@@ -58,10 +62,10 @@ order. Example for 2 claims and 3 answers: ["ssn", "ncc"]"""
 
 
 class AskedSupport(SentenceSupport):
-    """Support of claims by a language model and the words together.
+    """Support of claims by a language model combined with shared words.
 
-    Where the model cannot be asked, is late or replies with something else, claims have the support that the words alone give them, and
-    `ClaimSupport.by` says why.
+    If the call fails, is late or returns something else, claims get their support by words alone, and `ClaimSupport.by`
+    says why.
 
     Args:
         ask: sends a prompt to the model.
@@ -78,7 +82,7 @@ class AskedSupport(SentenceSupport):
         """The support of each claim by each of the other answers.
 
         Raises:
-            StepFailed: `too_few_samples` where only one answer came; where the judge is strict, its own reasons.
+            StepFailed: `too_few_samples` if there is only one answer; with a strict judge, its own reasons.
         """
         texts = [claim.text for claim in claims]
         by_words = await super().measure_claims(question, claims, others, answer)
@@ -92,10 +96,10 @@ class AskedSupport(SentenceSupport):
         return [ClaimSupport(mean, of_claim, "llm") for mean, of_claim in zip(means, verdicts, strict=True)]
 
     async def _asked(self, question: str, claims: Sequence[str], others: Sequence[str]) -> list[Verdicts]:
-        """The model's reading.
+        """The model's verdicts.
 
         Raises:
-            StepFailed: it could not be asked, is late, or its reply cannot be read.
+            StepFailed: the call failed or was late, or the reply cannot be parsed.
         """
         if len(claims) > MAX_CLAIMS:
             raise StepFailed(
@@ -107,7 +111,7 @@ class AskedSupport(SentenceSupport):
 
 
 def build(context: RouteContext) -> SupporterFactory:
-    """The judge's upstream is asked, once a long answer."""
+    """A function that makes the support for each request; it asks the judge's upstream once per long answer."""
     settings = context.route.judge
     budget_s = settings.budget_s if "budget_s" in settings.model_fields_set else BUDGET_S
     upstream, options = context.upstream(settings.upstream), {"temperature": 0.0}
@@ -116,7 +120,7 @@ def build(context: RouteContext) -> SupporterFactory:
 
 
 def prompt(question: str, claims: Sequence[str], others: Sequence[str]) -> str:
-    """The prompt; long answers and claims are cut, and delimiters inside them are broken up."""
+    """The prompt; long answers and claims are shortened, and delimiters inside them are broken up."""
     answers = "\n".join(_marked("answer", i, text[:MAX_ANSWER_CHARS]) for i, text in enumerate(others, start=1))
     asked = "\n".join(_marked("claim", i, text[:MAX_CLAIM_CHARS]) for i, text in enumerate(claims, start=1))
     question = question.replace("</question", "< /question")
@@ -128,14 +132,14 @@ def _marked(kind: str, number: int, text: str) -> str:
 
 
 def read_verdicts(reply: str, claims: int, others: int) -> list[Verdicts]:
-    """Parse a reply: the verdicts on each claim.
+    """Parse a reply into the verdicts on each claim.
 
     Raises:
-        StepFailed: `judge_nonsense` where it is not a list of one text a claim with one letter an answer.
+        StepFailed: `judge_nonsense` if it is not a list with one text per claim of one letter per answer.
     """
     try:
         rows = json.loads(_list_in(reply))
-    except (ValueError, RecursionError):  # not JSON, a number of thousands of digits, or thousands of brackets
+    except (ValueError, RecursionError):  # not JSON, a number with thousands of digits, or thousands of brackets
         rows = None
     if not isinstance(rows, list) or len(rows) != claims:
         raise StepFailed("confidence", Reason.JUDGE_NONSENSE, f"the judge's reply is not a list of {claims} texts")
@@ -149,7 +153,7 @@ def read_verdicts(reply: str, claims: int, others: int) -> list[Verdicts]:
 
 
 def _list_in(reply: str) -> str:
-    """From the first opening of a list of texts to the last end of one; "" where either is missing."""
+    """The text from the first start of a list to the last end of one; "" if either is missing."""
     opening, ends = _OPENING.search(reply), [match.end() for match in _CLOSING.finditer(reply)]
     return reply[opening.start() : ends[-1]] if opening and ends else ""
 
@@ -157,7 +161,7 @@ def _list_in(reply: str) -> str:
 def asked_support(
     question: str, claims: Sequence[str], others: Sequence[str], verdicts: Sequence[Verdicts], answer: str | None = None
 ) -> list[float]:
-    """Probability that each claim is right, in [0, 1], from the model's reading and the figures of `support`."""
+    """Probability in [0, 1] that each claim is right, from the model's verdicts and the features of `support`."""
     measured = features(question, claims, others, answer)
     return [_mean(columns(said(of), len(of), f)) for of, f in zip(verdicts, measured, strict=True)]
 
@@ -180,6 +184,6 @@ def _mean(row: Sequence[float]) -> float:
 
 @cache
 def _weights() -> tuple[float, ...]:
-    """Constant and weights of the logistic regression, read once."""
+    """Intercept and weights of the logistic regression, read once."""
     fitted = json.loads(WEIGHTS.read_text(encoding="utf-8"))["weights"]
     return tuple(fitted[name] for name in ("constant", "said", *Features.__slots__))

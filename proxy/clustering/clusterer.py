@@ -1,9 +1,9 @@
-"""Partition answers by meaning: rules first, then a judge for undecided pairs, then complete linkage.
+"""Partitions answers by meaning: rules first, then a judge for undecided pairs, then complete linkage.
 
-Pair judgements need not be transitive ("Clinton" is both "Bill Clinton" and "Hillary Clinton", who are not each other).
-The rule is complete linkage: two groups become one only where every answer of the one means the same as every answer of the
-other. Pairs are taken strongest first, then by how many samples they join, then by the text itself. So the partition
-depends on what the answers say and how often, never on the order in which they were drawn.
+Judgements on pairs need not be transitive ("Clinton" is both "Bill Clinton" and "Hillary Clinton", who are not the
+same). So the linkage is complete: two groups are merged only if every answer of one means the same as every answer of
+the other. Pairs are merged in order of strength, then of the number of samples they join, then of their text. So the
+partition depends on what the answers say and how often, never on the order of sampling.
 """
 
 from __future__ import annotations
@@ -29,26 +29,31 @@ KeyPair = tuple[str, str]
 """Keys of two normal forms, the smaller first."""
 INLINE_ANSWERS = 6
 INLINE_CHARS = 400
-"""Up to `INLINE_ANSWERS` different answers with `INLINE_CHARS` characters (with the question) are compared in 1-3 ms; more may take over 5 ms."""
+"""Limits up to which answers are compared without a worker thread.
+
+Up to `INLINE_ANSWERS` different answers of `INLINE_CHARS` characters in all (with the question) take 1-3 ms; more may
+take over 5 ms.
+"""
 
 
 class PairJudge(Protocol):
-    """Decides which of the pairs that the rules leave undecided mean the same."""
+    """Decides which of the pairs that the rules left undecided mean the same."""
 
     name: str
 
     async def judge(self, question: str, answers: Sequence[str], pairs: Sequence[Pair]) -> list[Judgement]:
-        """One judgement a pair, in order. `answers` holds one answer of each normal form, `pairs` index it.
+        """One judgement per pair, in order. `answers` has one answer per normal form; `pairs` are indices into it.
 
         Raises:
-            StepFailed: where it could not judge; the reason is a stable word.
+            StepFailed: if it could not judge; the reason is one of `Reason`.
         """
         ...
 
 
 class Comparisons:
-    """Comparisons of answers to one question by rules. It reads each answer and compares each pair once, so keep it for a whole request but no
-    longer: it holds the answers' texts.
+    """Comparisons by rules of the answers to one question.
+
+    It reads each answer and compares each pair once. Keep it for one request only: it holds the answers' texts.
     """
 
     def __init__(self, question: str) -> None:
@@ -92,13 +97,13 @@ def cluster_by_rules(question: str, answers: Sequence[str]) -> Clustering:
 
 
 def is_quick(question: str, answers: Sequence[str]) -> bool:
-    """Whether comparing these answers certainly blocks the event loop for less than 5 ms."""
+    """Whether comparing these answers is sure to block the event loop for less than 5 ms."""
     different = set(answers)
     return len(different) <= INLINE_ANSWERS and len(question) + sum(map(len, different)) <= INLINE_CHARS
 
 
 async def _beside_loop(work: Callable[[Sequence[str]], T], question: str, answers: Sequence[str]) -> T:
-    """Work on answers, in a worker thread unless it is quick."""
+    """Run work on answers in a worker thread, unless it is quick."""
     return work(answers) if is_quick(question, answers) else await compute(work, answers)
 
 
@@ -134,7 +139,7 @@ class JudgedClusterer:
     async def _ask(
         self, question: str, texts: Mapping[str, str], undecided: Sequence[KeyPair]
     ) -> dict[KeyPair, Judgement]:
-        """Ask the judge about pairs of keys, in an order that does not depend on that of the samples."""
+        """Ask the judge about pairs of keys, in an order that does not depend on the order of the samples."""
         keys = sorted(texts)
         index = {key: i for i, key in enumerate(keys)}
         pairs = [(index[a], index[b]) for a, b in undecided]
@@ -169,11 +174,12 @@ def partition(keys: Sequence[str], judge: Callable[[str, str], Judgement]) -> Cl
 
 
 def representative(keys: Sequence[str], cluster: Sequence[int]) -> int:
-    """The cluster's representative sample: the first of its most frequent normal form, the earliest form among equals.
+    """The cluster's representative sample: the first with the most frequent normal form, the smallest form on ties.
 
-    RALC takes the cluster's first sample whatever its wording. In a cluster of several forms that is often an odd one (a
-    name with its middle name, a sentence around the answer). AUROC of the share against surface labels, first sample and commonest
-    form: .807 and .824 on 500 questions of TriviaQA answered by Llama-13B, .902 and .898 on 500 by Gemma-2-2B, else equal.
+    RALC takes the cluster's first sample whatever its wording. In a cluster of several forms that is often unusual (a
+    full name, a whole sentence). AUROC of the cluster's share against surface labels, first sample and most frequent
+    form: .807 and .824 on 500 questions of TriviaQA answered by Llama-13B, .902 and .898 on 500 by Gemma-2-2B, else
+    equal.
     """
     counts = Counter(keys[i] for i in cluster)
     return max(cluster, key=lambda i: (counts[keys[i]], -i))

@@ -1,4 +1,4 @@
-"""Whether one answer only adds to another: names with middle names, places with their country, phrases around a head; and initials."""
+"""Whether one answer only adds detail to another: middle names, a country, a phrase around a word; initials."""
 
 from __future__ import annotations
 
@@ -12,18 +12,21 @@ from hedgerow.proxy.clustering.stems import stem
 from hedgerow.proxy.clustering.words import word_lists
 
 MATCHED = 200
-"""Content words of an answer up to which words are matched by spelling, stem, nickname or initials, and items up to which lists are
-compared item by item: both take the product of the lengths."""
+"""Limits on work that takes the product of two lengths.
+
+Up to this many content words, words are matched by spelling, stem, nickname or initials; up to this many items, lists
+are compared item by item.
+"""
 LONGEST_WORD = 40
-"""Letters up to which two spellings are compared; a longer word is a repetition or a string of code."""
+"""Length of the longest word whose spelling is compared; longer ones are repetitions or code."""
 LONGEST_LIST = 8
-"""Words up to which a text with an "and" is taken for a list, also where it has a verb."""
+"""Number of words up to which a text with an "and" counts as a list, even with a verb."""
 SPELLING = 0.85
-"""Least similarity of two spellings of one word, of five letters or more."""
+"""Lowest similarity of two spellings of one word, for words of five letters or more."""
 
 
 def alike(x: str, y: str) -> bool:
-    """Whether two words are the same word: the same stem, a nickname, an initial or another spelling.
+    """Whether two words are the same: equal stems, a nickname, an initial or a different spelling.
 
     >>> alike("sharecroppers", "sharecropper"), alike("bob", "robert"), alike("sukhwinder", "sukhvinder"), alike("1945", "1944")
     (True, True, True, False)
@@ -45,21 +48,22 @@ def alike(x: str, y: str) -> bool:
 
 
 def covered(shorter: Normal, longer: Normal) -> frozenset[str] | None:
-    """The words of the longer answer that the shorter one's content stands for; None where a word has no counterpart, or where either
-    answer has no content.
+    """The words of the longer answer that match the shorter one's content.
+
+    None where a word has no match, or either answer has no content.
     """
     if not shorter.content or not longer.content:
         return None
-    left = set(longer.content)
-    matched = left.intersection(shorter.content)
+    unmatched = set(longer.content)
+    matched = unmatched.intersection(shorter.content)
     if max(len(shorter.content), len(longer.content)) > MATCHED:
         return frozenset(matched) if matched.issuperset(shorter.content) else None
     taken = set(matched)
     lone = len(shorter.content) == 1
     for word in shorter.content:
-        if word in matched or (word in word_lists().kinds and not lone and not left & word_lists().kinds):
+        if word in matched or (word in word_lists().kinds and not lone and not unmatched & word_lists().kinds):
             continue
-        free = left - taken
+        free = unmatched - taken
         if not lone and (run := _spelled_by_initials(word, longer.content, free)):
             taken |= run
             continue
@@ -77,7 +81,7 @@ def _is_initial(short: str, word: str) -> bool:
 
 
 def _spelled_by_initials(word: str, words: tuple[str, ...], free: set[str]) -> set[str] | None:
-    """The run of free words whose first letters spell this one ("br": bhimrao ramji)."""
+    """The unmatched words whose first letters spell this word ("br": bhimrao ramji)."""
     n = len(word)
     if not 1 <= n <= 5 or is_number(word):
         return None
@@ -99,7 +103,10 @@ def acronym(a: Normal, b: Normal) -> bool:
 
 
 def says_the_same(shorter: Normal, longer: Normal, taken: frozenset[str] | None) -> bool:
-    """Whether the longer answer only adds to the shorter: it lists nothing else, and what it is about is among the words `taken` by it."""
+    """Whether the longer answer only adds detail.
+
+    It lists nothing else, and its head is among its matched words `taken`.
+    """
     if taken is None or (len(longer.items) > 1 and len(shorter.items) <= 1):
         return False
     if (longer.owners - shorter.owners) & taken or (shorter.items and len(longer.items) > len(shorter.items)):
@@ -111,8 +118,9 @@ def says_the_same(shorter: Normal, longer: Normal, taken: frozenset[str] | None)
 
 
 def another_thing(shorter: Normal, longer: Normal, taken: frozenset[str] | None) -> str | None:
-    """Why what the longer answer adds makes it another thing, whatever a judge would say: a list holds more than its item, West
-    Virginia is not Virginia. None where it may be the same.
+    """Why the longer answer means something else, whatever a judge would say; None where it may be the same.
+
+    For example, a list has more than one item, and West Virginia is not Virginia.
     """
     if taken is None:
         return None
@@ -122,12 +130,15 @@ def another_thing(shorter: Normal, longer: Normal, taken: frozenset[str] | None)
 
 
 def is_sentence(answer: Normal) -> bool:
-    """Whether an answer is a sentence, whose "and" need not make a list of it."""
+    """Whether an answer is a sentence; then an "and" does not make it a list."""
     return len(answer.tokens) > LONGEST_LIST and not AUXILIARIES.isdisjoint(answer.tokens)
 
 
 def _counts_more(shorter: Normal, longer: Normal, taken: frozenset[str]) -> bool:
-    """Whether the longer answer brings in an amount: a number for a word ("a week", "741 weeks") or a further number ("8", "8:15")."""
+    """Whether the longer answer adds an amount.
+
+    A number instead of a word ("a week", "741 weeks") or another number ("8", "8:15").
+    """
     if shorter.numbers:
         return not longer.numbers <= shorter.numbers and not any(t in MONTHS for t in longer.tokens)
     pairs = zip(longer.tokens, longer.tokens[1:], strict=False)
@@ -138,8 +149,10 @@ _DESCRIBES = ("ic", "al", "ish", "ian", "ous", "ive", "ary", "ese")
 
 
 def _first_name(shorter: Normal, longer: Normal) -> bool:
-    """Whether the shorter answer is the first of two words and can stand for both: a name ("Paul", "Paul Baumer"), a number ("16",
-    "16 counties") or an adjective ("imperial", "imperial rule"), and not what only qualifies a noun ("iron", "iron oxide").
+    """Whether the shorter answer is the first of two words and can be short for both.
+
+    A name ("Paul", "Paul Baumer"), a number ("16", "16 counties") or an adjective ("imperial", "imperial rule"); not a
+    noun that only qualifies another ("iron", "iron oxide").
     """
     if len(shorter.content) != 1 or len(longer.tokens) != 2 or longer.tokens[0] != shorter.content[0]:
         return False

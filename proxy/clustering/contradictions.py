@@ -1,4 +1,4 @@
-"""Contradictions of two answers: different numbers, units, months or lists, a denial, an opposite word, swapped arguments."""
+"""Finds contradictions of two answers: other numbers, units, months or lists, a denial, an opposite, swapped roles."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _different_months(a: Normal, b: Normal) -> bool:
 
 
 def _different_items(a: Normal, b: Normal) -> bool:
-    """Whether two lists of answers share no more than half of the longer one."""
+    """Whether two lists share at most half of the items of the longer one."""
     longer = max(len(a.items), len(b.items))
     if longer > MATCHED:
         shared = len(frozenset(a.items) & frozenset(b.items))
@@ -45,7 +45,7 @@ def _different_items(a: Normal, b: Normal) -> bool:
 
 
 def opposites(a: Normal, b: Normal) -> bool:
-    """Whether the other answer has the opposite of a word in one, and neither answer has both."""
+    """Whether the other answer has the opposite of a word in one, and neither answer has both words."""
     first, second = frozenset(a.tokens), frozenset(b.tokens)
     only, antonyms = second - first, word_lists().antonyms
     if not only:

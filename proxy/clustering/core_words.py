@@ -1,9 +1,10 @@
-"""The words of an answer that answer the question: each word with the probability that it is part of the short answer.
+"""For each word of an answer, the probability that it is part of the short answer to the question.
 
-"Mickey Mouse was first drawn in 1927 by Ub Iwerks, an animator": asked who, it is Iwerks; asked when, 1927. A logistic of what kind of word it
-is (name, year, month, other number, plain) under what is asked, and of where it stands. Fitted on right answers in full sentences and the
-short answers that people gave (`benchmarks/fits/core_words.py`, `core_words.json`). The kinds of questions are those of English; of others
-every kind of word counts as it does under "what".
+Of "Mickey Mouse was first drawn in 1927 by Ub Iwerks, an animator", the question who gives Iwerks, the question when
+gives 1927. A logistic regression on the kind of word (name, year, month, other number, plain) for the kind of question,
+and on its position. Fitted on right answers in full sentences with the short answers that people gave
+(`benchmarks/fits/core_words.py`, `core_words.json`). Kinds of questions are recognised in English only; in other
+languages every question counts as "what".
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ from hedgerow.proxy.clustering.words import word_lists
 
 WEIGHTS = Path(__file__).with_name("core_words.json")
 LOOKED_AT = 1500
-"""Characters of an answer that are looked at."""
+"""Number of characters of an answer that are read."""
 PIECE = 4
-"""Length of the character n-grams by which words are compared; the start of a word counts as a character."""
+"""Length of the character n-grams that words are compared by; the start of a word counts as a character."""
 _WORD = re.compile(r"\d+(?:[.,]\d+)+|[^\W_]+(?:['’][^\W_]+)*")
 _SPELLED_NUMBER = re.compile(r"(?<=\d),(?=\d{3})|(?<=\d)(?:st|nd|rd|th)$")
-"""What of a number is spelling: commas between thousands, the ending of an ordinal."""
+"""Parts of a number that are only spelling: commas between thousands, the ending of an ordinal."""
 _CHOICE = re.compile(r"\bor\b", re.IGNORECASE)
 _OF_BOTH = re.compile(
     r"\W*(?:are|is|were|was|do|does|did|have|has|can)\b.*\b(?:both|same)\b", re.IGNORECASE | re.DOTALL
@@ -56,7 +57,7 @@ class Word:
     """A word of a text.
 
     Attributes:
-        stem, folded, written: its stem, its lower-case letters, and as it is written.
+        stem, folded, written: its stem, folded to plain lower case, and as written.
         start, end: offsets into the text.
     """
 
@@ -68,7 +69,7 @@ class Word:
 
     @property
     def telling(self) -> bool:
-        """Whether the word has a meaning of its own (is not a function word)."""
+        """Whether the word has a meaning of its own, that is, is not a function word."""
         return self.folded not in word_lists().fillers and self.folded not in word_lists().articles
 
 
@@ -79,8 +80,8 @@ class Asked:
     Attributes:
         stems: of its words.
         kind: what it asks for: "when", "many", "who", "where" or "what".
-        options: where it asks for one of several ("France or Spain?"), the stems of the names in it.
-        of_both: whether it asks if something is so of both ("Are both of them plants?", "Are they in the same country?").
+        options: the stems of its names if it asks to choose one ("France or Spain?"), else empty.
+        of_both: whether it asks if something holds for both ("Are both of them plants?").
     """
 
     stems: frozenset[str]
@@ -91,19 +92,21 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Core:
-    """What an answer says, by the stems of its words.
+    """The content of an answer, as stems of its words.
 
     Attributes:
         words: all of them.
-        letters: the pieces of all of them.
-        weights: those that may answer, with the probability that they do; those of the question only where there is no other.
-        names, numbers: those of `weights` that are written with a capital, or with a digit or as a number word beyond "one"; none where all are the
-            question's.
-        asked_number: a number or a date is asked for.
-        denies: an odd number of negations stands in it.
+        letters: the character n-grams of all words.
+        weights: the words that may answer, with the probability that they do; words of the question only if there
+            are no others.
+        names, numbers: those of `weights` written with a capital; with a digit or as a number word above "one". Empty
+            where all words are in the question.
+        asked_number: the question asks for a number or a date.
+        denies: it has an odd number of negations.
         declines: it gives no answer ("I could not find any information on it").
-        says: True or False where it begins with a yes or a no; asked whether something is so of both, also where it says it of both, or contrasts them.
-        choice: the name in it that comes first of those that the question offers, "" without one.
+        says: True or False if it begins with a yes or a no; if the question asks about both, also True if the answer
+            says "both" or the like, False if it contrasts them or has a negation.
+        choice: the first name in it of those that the question offers; "" if there is none.
     """
 
     words: frozenset[str]
@@ -118,11 +121,14 @@ class Core:
     says: bool | None
 
     def held_by(self, other: Core) -> float:
-        """How much of what answers stands in another answer, in [0, 1]; a word that does not, counts by its letters that do."""
+        """The weighted share of this answer's answering words that another answer contains, in [0, 1].
+
+        A word that it does not contain counts by the share of its n-grams that it does.
+        """
         return sum(weight * other.holds(word) for word, weight in self.weights.items()) / sum(self.weights.values())
 
     def holds(self, word: str) -> float:
-        """Whether a word stands in the answer; else the share of its pieces that do."""
+        """1 if the answer contains a word; else the share of the word's n-grams that it contains."""
         if word in self.words:
             return 1.0
         wanted = pieces(word)
@@ -131,11 +137,11 @@ class Core:
 
 def read_asked(question: str) -> Asked:
     """Read a question once for all its answers."""
-    found = list(words_of(question))
+    tokens = list(words_of(question))
     kind = next((kind for kind, pattern in _ASKED if re.search(pattern, question, re.IGNORECASE)), "what")
-    names = frozenset(word.stem for word in found[1:] if word.written[0].isupper() and word.telling)
+    names = frozenset(word.stem for word in tokens[1:] if word.written[0].isupper() and word.telling)
     return Asked(
-        stems=frozenset(word.stem for word in found),
+        stems=frozenset(word.stem for word in tokens),
         kind=kind,
         options=names if _CHOICE.search(question) else frozenset(),
         of_both=_OF_BOTH.match(question) is not None,
@@ -143,31 +149,31 @@ def read_asked(question: str) -> Asked:
 
 
 def read_core(answer: str, asked: Asked) -> Core:
-    """Read an answer; one without a letter or digit holds the empty word.
+    """Read an answer; one without letters or digits gets the empty word.
 
     >>> core = read_core("It was first drawn in 1927 by Ub Iwerks.", read_asked("Who first drew Mickey Mouse?"))
     >>> sorted(core.weights, key=core.weights.__getitem__)[-2:]
     ['iwerk', 'ub']
     """
     text = answer[:LOOKED_AT]
-    found = list(words_of(text))
+    tokens = list(words_of(text))
     weights: dict[str, float] = {}
-    for word, figures in own_words(text, found, asked):
+    for word, figures in own_words(text, tokens, asked):
         weights[word.stem] = max(weights.get(word.stem, 0.0), _probability(figures))
-    own = [word for word in found if word.stem in weights]
+    own = [word for word in tokens if word.stem in weights]
     numbers = frozenset(word.stem for word in own if _is_numeral(word))
     names = frozenset(word.stem for word in own if word.written[0].isupper()) - numbers
     return Core(
-        words=frozenset(word.stem for word in found),
-        letters=frozenset().union(*(pieces(word.stem) for word in found)),
-        weights=weights or {word.stem: 1.0 for word in found if word.telling} or {word.stem: 1.0 for word in found} or {"": 1.0},
+        words=frozenset(word.stem for word in tokens),
+        letters=frozenset().union(*(pieces(word.stem) for word in tokens)),
+        weights=weights or {word.stem: 1.0 for word in tokens if word.telling} or {word.stem: 1.0 for word in tokens} or {"": 1.0},
         names=names,
         numbers=numbers,
-        choice=next((word.stem for word in found if word.stem in asked.options), ""),
+        choice=next((word.stem for word in tokens if word.stem in asked.options), ""),
         asked_number=asked.kind in ("when", "many"),
-        denies=_negations(found) % 2 == 1,
+        denies=_negations(tokens) % 2 == 1,
         declines=declines(text),
-        says=_yes_or_no(text, found, asked),
+        says=_yes_or_no(text, tokens, asked),
     )  # fmt: skip
 
 
@@ -179,7 +185,7 @@ def words_of(text: str) -> Iterator[Word]:
 
 
 def _stem(word: str) -> str:
-    """A word's stem; a number has one spelling ("1,286" and "1286", "30th" and "30", "eight" and "8")."""
+    """A word's stem; a number in one spelling ("1,286" and "1286", "30th" and "30", "eight" and "8")."""
     if word[:1].isdigit():
         return _SPELLED_NUMBER.sub("", word)
     value = SMALL.get(word, TENS.get(word))
@@ -187,21 +193,21 @@ def _stem(word: str) -> str:
 
 
 def pieces(word: str) -> Letters:
-    """A word's runs of letters; a number is one piece."""
+    """A word's character n-grams; a number is one piece."""
     if is_number(word):
         return frozenset((word,))
     marked = f"^{word}"
     return frozenset(marked[i : i + PIECE] for i in range(max(1, len(marked) - PIECE + 1)))
 
 
-def own_words(text: str, found: list[Word], asked: Asked) -> Iterator[tuple[Word, Figures]]:
-    """The words of an answer that are not the question's and say something, each with the figures that the logistic weighs."""
-    own = [i for i, word in enumerate(found) if word.telling and word.stem not in asked.stems]
-    counts = Counter(found[i].stem for i in own)
-    names = {i for i in own if found[i].written[0].isupper()}
-    many, aside = log1p(len(own)), _asides(text, found)
+def own_words(text: str, tokens: list[Word], asked: Asked) -> Iterator[tuple[Word, Figures]]:
+    """The content words of an answer that are not in the question, each with its features for the regression."""
+    own = [i for i, word in enumerate(tokens) if word.telling and word.stem not in asked.stems]
+    counts = Counter(tokens[i].stem for i in own)
+    names = {i for i in own if tokens[i].written[0].isupper()}
+    many, aside = log1p(len(own)), _asides(text, tokens)
     for i in own:
-        word, before = found[i], [found[j].folded for j in (i - 1, i - 2) if j >= 0]
+        word, before = tokens[i], [tokens[j].folded for j in (i - 1, i - 2) if j >= 0]
         yield (
             word,
             {
@@ -214,7 +220,7 @@ def own_words(text: str, found: list[Word], asked: Asked) -> Iterator[tuple[Word
                 "run": float(i in names and not names.isdisjoint((i - 1, i + 1))),
                 "again": float(counts[word.stem] > 1),
                 "words": many,
-                "late": i / len(found),
+                "late": i / len(tokens),
             },
         )
 
@@ -229,33 +235,33 @@ def _kind(word: Word) -> str:
     return "name" if word.written[0].isupper() else "plain"
 
 
-def _negations(found: list[Word]) -> int:
+def _negations(tokens: list[Word]) -> int:
     negating = negations_of("en")
-    return sum(part in negating for word in found for part in open_contraction(word.folded.replace("’", "'")))
+    return sum(part in negating for word in tokens for part in open_contraction(word.folded.replace("’", "'")))
 
 
-def _yes_or_no(text: str, found: list[Word], asked: Asked) -> bool | None:
-    """What an answer says, set apart by a mark: "No Country for Old Men" and "No one" do not say no."""
-    first = found[0].folded if found else ""
-    if first in word_lists().yes | word_lists().no and _RUNS_ON.match(text, found[0].end) is None:
+def _yes_or_no(text: str, tokens: list[Word], asked: Asked) -> bool | None:
+    """Yes (True), no (False) or None; the word must be set off, so that "No Country for Old Men" is not a no."""
+    first = tokens[0].folded if tokens else ""
+    if first in word_lists().yes | word_lists().no and _RUNS_ON.match(text, tokens[0].end) is None:
         return first in word_lists().yes
     if not asked.of_both:
         return None
-    said = {word.folded for word in found}
-    if not _CONTRAST.isdisjoint(said) or _negations(found):
+    folded = {word.folded for word in tokens}
+    if not _CONTRAST.isdisjoint(folded) or _negations(tokens):
         return False
-    return None if _BOTH.isdisjoint(said) else True
+    return None if _BOTH.isdisjoint(folded) else True
 
 
 def _is_numeral(word: Word) -> bool:
-    """Whether a word is written with a digit, or is a number word that is nothing else ("one" and "first" are)."""
+    """Whether a word has a digit or is a number word above one; "one" and "first" have other meanings."""
     return any(map(str.isdigit, word.written)) or SMALL.get(word.folded, TENS.get(word.folded, 0)) > 1
 
 
-def _asides(text: str, found: list[Word]) -> set[int]:
-    """Indices of the words that stand in brackets."""
+def _asides(text: str, tokens: list[Word]) -> set[int]:
+    """Indices of the words in brackets."""
     inside, depth, position = set(), 0, 0
-    for i, word in enumerate(found):
+    for i, word in enumerate(tokens):
         between = text[position : word.start]
         depth += between.count("(") - between.count(")")
         position = word.end

@@ -1,6 +1,7 @@
-"""Whether an English answer gives none: its speaker does not know, finds nothing or cannot say, and nothing follows that answers all the same.
+"""Whether an English answer is a non-answer: the speaker does not know, found nothing or cannot say.
 
-What nobody knows ("It is unknown") and what is not so ("There is no evidence for it") answers a question; to have no answer does not.
+It is not if an answer follows anyway. "It is unknown" (nobody knows) and "There is no evidence for it" do answer the
+question.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import re
 
 LOOKED_AT = 1500
-"""Characters of an answer that are looked at."""
+"""Number of characters of an answer that are read."""
 _NOT = r"(?:(?:do|did|could|can) ?not|(?:do|did|could|ca)n['’]t|(?:am|was) (?:unable|not able) to)"
 _GIVE = "(?:access|answer|confirm|determine|find|give|identify|know|locate|provide|recall|say|specify|validate|verify)"
 _KNOWLEDGE = "(?:access|context|data|details?|evidence|information|knowledge|records?)"
@@ -27,7 +28,7 @@ _NO_ANSWER = re.compile(
     )
     + ")"
 )
-"""In the case of running text: "I Don't Know How to Love Him" is a song."""
+"""Case-sensitive: "I Don't Know How to Love Him" is a song."""
 _SORRY = re.compile(r"(?:(?:I am |I['’]m )?(?:very )?sorry|I apologi[sz]e)\b,? (?:but )?", re.IGNORECASE)
 _REQUEST = re.compile(
     r"(?:(?:could|can|would|do|did|are) you|if you (?:can|could|have|provide)|please|let me know|more \w+ (?:is|are) needed|it(?:['’]s| is) possible (?:that )?(?:there|this|you|I)\b|I['’](?:ll|d))\b",
@@ -40,7 +41,7 @@ _CLAUSE = re.compile(
 
 
 def declines(answer: str) -> bool:
-    """Whether an answer gives none.
+    """Whether an answer gives no answer to the question.
 
     >>> declines("I couldn't find any information on Jimmie Ross.")
     True

@@ -1,7 +1,8 @@
-"""Sentence embeddings: unit vectors whose dot product measures how close two texts are in topic, not whether they agree.
+"""Sentence embeddings: unit vectors whose dot product measures similarity of topic, not agreement.
 
-Two encoders behind one signature: the small one runs an int8 ONNX file with its tokenizer, both from packages, without torch;
-the other takes any sentence-transformers model by name or folder. Both load on first use and are meant to run off the event loop.
+Two encoders with one interface: the small one runs an int8 ONNX file with its tokenizer, both from packages, without
+torch; the other takes any sentence-transformers model by name or folder. Both load on first use and must run off the
+event loop.
 """
 
 from __future__ import annotations
@@ -19,13 +20,16 @@ from hedgerow.proxy.outcomes import Reason
 Vectors = NDArray[np.float32]
 
 MAX_TOKENS = 128
-"""Longer texts are cut; an answer's first hundred words say what it is about."""
+"""Longer texts are cut; the first hundred words show what an answer is about."""
 MAX_CHARS = 4096
-"""Characters that reach the tokenizer; MAX_TOKENS are cut from them."""
+"""Number of characters passed to the tokenizer, which cuts at MAX_TOKENS."""
 
 
 BATCH_TOKENS = 384
-"""Tokens that the small model reads at a time: fewer do not fill its matrices, more leave the processor's cache (either costs up to twice the time)."""
+"""Tokens per batch of the small model.
+
+Fewer do not fill its matrices, more do not fit the processor's cache; either takes up to twice the time.
+"""
 
 
 class Encoder(Protocol):
@@ -35,7 +39,7 @@ class Encoder(Protocol):
         """Encode; blocks, so call it in a worker thread.
 
         Raises:
-            StepFailed: `no_encoder` where its packages or files are missing.
+            StepFailed: `no_encoder` if its packages or files are missing.
         """
         ...
 
@@ -47,18 +51,21 @@ class OnnxEncoder:
         self._loaded = Lazy(partial(_onnx, threads, step))
 
     def __call__(self, texts: Sequence[str]) -> Vectors:
-        """Encode texts; the first call loads the model. Each gets the same numbers alone and among others."""
+        """Encode texts; the first call loads the model.
+
+        A text gets the same vector alone and in a batch.
+        """
         tokenizer, session = self._loaded()
         tokens = [e.ids for e in tokenizer.encode_batch([text[:MAX_CHARS] for text in texts])]
         batches = _batches([len(ids) for ids in tokens])
-        found = np.concatenate([_embedded(session, [tokens[i] for i in batch]) for batch in batches])
-        placed = np.empty_like(found)
-        placed[np.concatenate(batches)] = found
+        vectors = np.concatenate([_embedded(session, [tokens[i] for i in batch]) for batch in batches])
+        placed = np.empty_like(vectors)
+        placed[np.concatenate(batches)] = vectors
         return placed
 
 
 def _batches(lengths: Sequence[int]) -> list[list[int]]:
-    """Numbers of texts, the shortest first, in batches of at most `BATCH_TOKENS` with their padding; a text at least in each."""
+    """Indices of texts by length, in batches of at most `BATCH_TOKENS` with padding and at least one text."""
     batches: list[list[int]] = []
     for i in sorted(range(len(lengths)), key=lengths.__getitem__):
         if batches and (len(batches[-1]) + 1) * lengths[i] <= BATCH_TOKENS:
@@ -69,7 +76,7 @@ def _batches(lengths: Sequence[int]) -> list[list[int]]:
 
 
 def _embedded(session: Any, tokens: Sequence[Sequence[int]]) -> Vectors:
-    """Unit vectors of texts, the longest last."""
+    """Unit vectors of texts; the last text must be the longest."""
     ids = np.zeros((len(tokens), len(tokens[-1])), dtype=np.int64)
     mask = np.zeros_like(ids)
     for row, some in enumerate(tokens):

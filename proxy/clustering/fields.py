@@ -1,8 +1,9 @@
-"""Agreement of JSON answers, field by field: which other answers have the same value at the same path.
+"""Agreement of JSON answers field by field: which other answers have the same value at the same path.
 
-An answer for a program cannot carry a hedge, but each of its fields can carry a confidence: the share of answers that agree on it. Objects
-are compared by key, arrays by content (the order of a list of names says nothing), numbers up to the digits that both give, short texts by
-the rules of equivalence. Longer texts agree as far as they hold the same names and numbers; one without either is not measured.
+An answer for a program cannot carry a hedge, but each field can have a confidence: the share of answers that agree on
+it. Objects are compared by key, arrays by content (the order of a list of names means nothing), numbers up to the
+digits that both give, short texts by the clustering rules. Longer texts agree as far as they have the same names and
+numbers; a text without either is not measured.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ MOST_FIELDS = 500
 PROSE = 12
 """A text with at least this many words is prose: no two are equal."""
 MATCHED_ELEMENTS = 100
-"""Elements of an array up to which elements are matched by content; longer arrays are compared place by place."""
+"""Array length up to which elements are matched by content; longer arrays are compared by position."""
 _MISSING = object()
 
 Path = tuple[str | int, ...]
@@ -51,7 +52,7 @@ def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
 
 def representative(answers: Sequence[Any]) -> int:
-    """The answer that shares most field values with the others; the first of several."""
+    """Index of the answer that shares most field values with the others; the first on ties."""
     keyed = [Counter(_keys(answer)) for answer in answers]
     total: Counter[tuple[str, str]] = Counter()
     for keys in keyed:
@@ -61,11 +62,13 @@ def representative(answers: Sequence[Any]) -> int:
 
 
 def agreement(question: str, draft: Any, others: Sequence[Any]) -> dict[Path, list[float]]:
-    """How far each other answer agrees with each field of a draft, in [0, 1]; a field that cannot be measured is left out.
+    """How far each other answer agrees with each field of a draft, in [0, 1].
+
+    A field that cannot be measured is left out.
 
     Parameters
     ----------
-    question: the user's message; its words say nothing of a text.
+    question: the user's message; its words do not count in a text.
     draft, others: decoded JSON; at least one other.
     """
     places = [path for path, _ in leaves(draft)][:MOST_FIELDS]
@@ -76,7 +79,7 @@ def agreement(question: str, draft: Any, others: Sequence[Any]) -> dict[Path, li
 
 
 def _compare(question: str, draft: Any, other: Any, path: Path, agreements: dict[Path, list[float] | None]) -> None:
-    """Add the agreement of one other answer to each field below a place."""
+    """Add the agreement of one other answer to each field below a path."""
     if isinstance(draft, dict) and draft:
         same = other if isinstance(other, dict) else {}
         for key, part in draft.items():
@@ -94,7 +97,7 @@ def _compare(question: str, draft: Any, other: Any, path: Path, agreements: dict
 
 
 def _same(question: str, a: Any, b: Any) -> float | None:
-    """Whether two values are one, or how far two texts agree; None where that cannot be said of the first, whatever the second is."""
+    """How far two values agree, in [0, 1]; None where the first cannot be measured, whatever the second is."""
     if isinstance(a, str):
         if len(a.split()) < PROSE:
             return float(isinstance(b, str) and (a == b or judge_pair(question, a, b).same is True))
@@ -106,7 +109,7 @@ def _same(question: str, a: Any, b: Any) -> float | None:
 
 
 def _same_number(a: float, b: float) -> bool:
-    """Whether one number is the other, rounded. Whole numbers of both sides are compared as they are.
+    """Whether two numbers are equal up to rounding; integers on both sides must be equal.
 
     >>> _same_number(48.8566, 48.86), _same_number(1998, 1999), _same_number(20, 19.99), _same_number(0.3, 0.1 + 0.2)
     (True, False, True, True)
@@ -118,7 +121,7 @@ def _same_number(a: float, b: float) -> bool:
 
 
 def _decimals(number: float) -> int:
-    """Digits behind the point as the number is written; 15, all that a float holds, where it is written with an exponent."""
+    """Digits after the decimal point as written; 15, the precision of a float, if written with an exponent."""
     if isinstance(number, int):
         return 0
     written = repr(number)
@@ -126,7 +129,10 @@ def _decimals(number: float) -> int:
 
 
 def _matched(draft: list[Any], other: list[Any]) -> list[Any]:
-    """For each element of an array the element of another one that has most in common with it, each at most once; `_MISSING` without one."""
+    """For each element, the element of the other array with most in common; `_MISSING` if none is left.
+
+    Each is used at most once.
+    """
     if max(len(draft), len(other)) > MATCHED_ELEMENTS:
         return [other[i] if i < len(other) else _MISSING for i in range(len(draft))]
     mine, theirs = [Counter(_keys(part)) for part in draft], [Counter(_keys(part)) for part in other]
@@ -138,14 +144,14 @@ def _matched(draft: list[Any], other: list[Any]) -> list[Any]:
         if common and i not in pairs and k not in pairs.values():
             pairs[i] = k
     free = [k for k in range(len(other)) if k not in pairs.values()]
-    for i in range(len(draft)):  # what has nothing in common may still be the same in other words
+    for i in range(len(draft)):  # elements with nothing in common may still mean the same in other words
         if i not in pairs and free:
             pairs[i] = free.pop(0)
     return [other[pairs[i]] if i in pairs else _MISSING for i in range(len(draft))]
 
 
 def _keys(value: Any) -> Iterator[tuple[str, str]]:
-    """The fields of a value, each by its place without the numbers of arrays and by its value as written, in lower case."""
+    """The fields of a value, as (path without array indices, value as written in lower case)."""
     for path, leaf in leaves(value):
         written = fold(leaf) if isinstance(leaf, str) else repr(leaf)
         yield ".".join(step for step in path if isinstance(step, str)), written

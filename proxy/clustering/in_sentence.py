@@ -1,4 +1,4 @@
-"""Whether a sentence gives a short answer: word by word, run together with its neighbours, as a name without its middle, as a date."""
+"""Whether a sentence contains a short answer: its words, also without spaces, a shortened name, a date."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from hedgerow.proxy.clustering.normal import Normal
 from hedgerow.proxy.clustering.words import word_lists
 
 SENTENCE = 4
-"""Least number of words by which a sentence is longer than the answer that it holds."""
+"""A sentence must have at least this many words more than the answer in it."""
 RUN_TOGETHER = 9
-"""Least letters and digits of an answer that is found in a text without spaces."""
+"""Fewest letters and digits of an answer that is searched in a text without spaces."""
 _TURNING = frozenset({"but", "however"})
 _BEFORE = frozenset({"in", "on", "at", "by", "since", "from", "of", "to"})
 
 
 def stands_in_sentence(shorter: Normal, longer: Normal) -> bool:
-    """Whether the longer answer is a sentence around the shorter one that denies nothing."""
+    """Whether the longer answer is a sentence that contains the shorter one and has no denial."""
     words = _without_preposition(shorter.tokens)
     if len(longer.tokens) < len(words) + SENTENCE or shorter.negations or longer.negations or shorter.yes is not None:
         return False
@@ -36,13 +36,15 @@ def stands_in_sentence(shorter: Normal, longer: Normal) -> bool:
 
 
 def _is_bare_list(answer: Normal) -> bool:
-    """Whether an answer is a list and no sentence: "both Ronald Barker and Bob Monkhouse"."""
+    """Whether an answer is a list and not a sentence: "both Ronald Barker and Bob Monkhouse"."""
     return len(answer.items) > 1 and len(answer.tokens) - answer.tokens.count("and") == sum(map(len, answer.items))
 
 
 def is_taken_back(answer: Normal, sentence: Normal) -> bool:
-    """Whether an answer stands only before a "but" behind which the sentence comes back to what was asked: "Saturn is large, but Jupiter is the
-    largest planet" gives Jupiter. A number is taken back by another number only: "Two in a hundred, but this percentage is higher in the north".
+    """Whether the answer occurs only before a "but" after which the sentence returns to the question.
+
+    "Saturn is large, but Jupiter is the largest planet" answers Jupiter. A number is taken back only by another number:
+    "Two in a hundred, but this percentage is higher in the north" answers two.
     """
     places = [at for at, word in enumerate(sentence.tokens) if word in _TURNING]
     if not places:
@@ -65,7 +67,10 @@ def _without_preposition(tokens: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _run_together(words: tuple[str, ...], sentence: tuple[str, ...]) -> bool:
-    """Whether several words stand in a sentence that has lost spaces ("directed byLana Turnerin1999"); a number is not found inside another."""
+    """Whether a sentence that has lost spaces contains several words ("directed byLana Turnerin1999").
+
+    A number is not matched inside a longer one.
+    """
     wanted, text = "".join(words), "".join(sentence)
     if len(words) < 2 or len(wanted) < RUN_TOGETHER:
         return False
@@ -75,8 +80,9 @@ def _run_together(words: tuple[str, ...], sentence: tuple[str, ...]) -> bool:
 
 
 def _gives_name(words: tuple[str, ...], sentence: tuple[str, ...]) -> bool:
-    """Whether a sentence gives the first and last word of a name of three or more, with at most one word between them: "Claudia Grace
-    Wells" is also "Claudia Wells" and "Claudia G. Wells".
+    """Whether a sentence has the first and last word of a name of three or more, with at most one word between.
+
+    "Claudia Grace Wells" is also "Claudia Wells" and "Claudia G. Wells".
     """
     name = [word for word in words if word not in word_lists().kinds and not is_number(word)]
     if len(name) < 2 or len(words) < 3 or not word_lists().fillers.isdisjoint(name):
@@ -88,7 +94,7 @@ def _gives_name(words: tuple[str, ...], sentence: tuple[str, ...]) -> bool:
 
 
 def _is_date(words: tuple[str, ...]) -> bool:
-    """Whether an answer is a date with its month."""
+    """Whether an answer is a date that includes a month."""
     return all(map(_of_date, words)) and any(word in MONTHS for word in words)
 
 
@@ -97,19 +103,21 @@ def _of_date(word: str) -> bool:
 
 
 def _gives_date(date: tuple[str, ...], numbers: frozenset[str], sentence: tuple[str, ...]) -> bool:
-    """Whether a sentence gives a date, with the day or month that the answer leaves out, or gives its one date less closely: "in 1979" for
-    "12 April 1979", where the question did not give the year.
+    """Whether a sentence has the date of the answer.
+
+    It may add the day or month. If it has only one date, that may be less exact: "in 1979" for "12 April 1979", unless
+    the year is in the question.
     """
     wanted, given = frozenset(date), _dates(sentence)
-    if any(wanted <= one for one in given):
+    if any(wanted <= parts for parts in given):
         return True
     years = {word for word in numbers if len(word) == 4}
-    dated = [one for one in given if any(len(word) >= 3 for word in one)]
+    dated = [parts for parts in given if any(len(word) >= 3 for word in parts)]
     return len(dated) == 1 and dated[0] < wanted and bool(years & dated[0])
 
 
 def _dates(sentence: tuple[str, ...]) -> list[frozenset[str]]:
-    """The runs of up to three months, days and years in a sentence."""
+    """The dates in a sentence: runs of up to three months, days and years."""
     runs: list[list[str]] = [[]]
     for word in sentence:
         if _of_date(word):

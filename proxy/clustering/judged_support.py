@@ -1,8 +1,11 @@
-"""How far other answers bear out each claim of one, read by the shipped judge: each answer says it, contradicts it or does not speak of it.
+"""Support of each claim by the other answers, by the shipped judge.
 
-The judge reads a claim against the one to three sentences of an answer that hold most of its words, behind the question, which names whom
-a pronoun means. What it reads is put together with the cheap figures of `support` by a logistic whose weights were fitted on judged
-claims (`benchmarks/fits/judged_claims.py`, `judged_support.json`). English only, and under a time budget: see `JudgedSupport`.
+Each answer states the claim, contradicts it or is silent.
+
+The judge reads the claim against the one to three sentences of an answer that have most of its words, preceded by the
+question, which names what a pronoun refers to. A logistic regression combines its verdicts with the features of
+`support`; its weights were fitted on judged claims (`benchmarks/fits/judged_claims.py`, `judged_support.json`). English
+only, and with a time budget: see `JudgedSupport`.
 """
 
 from __future__ import annotations
@@ -29,24 +32,24 @@ from hedgerow.proxy.types import ClaimSupport
 
 WEIGHTS = Path(__file__).with_name("judged_support.json")
 SENTENCES = 3
-"""Sentences of an answer that a claim is read against; those that hold words of it which the ones before do not."""
+"""Largest number of sentences of an answer that a claim is read against; each must add words of the claim."""
 PREMISE = 420
-"""Characters of them: about what the judge was trained on."""
+"""Length in characters of these sentences, about as in the judge's training."""
 ASKED = 160
-"""Characters of the question that go before."""
+"""Number of characters of the question put before them."""
 SAYS = 0.5
-"""Probability from which an answer says a claim, or contradicts it."""
+"""Probability from which an answer counts as stating or contradicting a claim."""
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimReading:
-    """What the other answers say of one claim.
+    """The judge's verdicts on one claim against the other answers.
 
     Attributes:
-        entailed: mean probability that it follows from an answer, over those that were read; NaN where none was.
-        contradicted: the same for its contradiction.
-        by: of each other answer: it says so, it contradicts it, or it does not speak of it (None: also one that was not read).
+        entailed: mean probability in [0, 1] that it follows from an answer, over those read; NaN if none was read.
+        contradicted: the same for being contradicted by an answer.
+        by: for each other answer: True if it states the claim, False if it contradicts it, None if silent or not read.
     """
 
     entailed: float
@@ -55,9 +58,10 @@ class ClaimReading:
 
 
 class JudgedSupport(SentenceSupport):
-    """Support of claims by the judge and the words together.
+    """Support of claims by the judge combined with shared words.
 
-    Where the judge cannot read (another language, no time left for any answer), a claim has the support that the words alone give it.
+    Where the judge cannot read (another language, no time left for any answer), a claim gets its support by words
+    alone.
 
     Args:
         judge: the shipped one.
@@ -70,10 +74,10 @@ class JudgedSupport(SentenceSupport):
     async def measure_claims(
         self, question: str, claims: Sequence[Claim], others: Sequence[str], answer: str | None = None
     ) -> list[ClaimSupport]:
-        """Support of each claim, and which of the other answers bear it out. In a worker thread.
+        """Support of each claim, and which other answers support it. Runs in a worker thread.
 
         Raises:
-            StepFailed: `too_few_samples` where only one answer came, `no_judge` where the judge cannot be loaded.
+            StepFailed: `too_few_samples` if there is only one answer, `no_judge` if the judge cannot be loaded.
         """
         texts = [claim.statement for claim in claims]
         by_words = await super().measure_claims(question, claims, others, answer)
@@ -94,20 +98,20 @@ def _all_readable(question: str, texts: Sequence[str]) -> bool:
 def read_claims(
     judge: LocalJudge, question: str, claims: Sequence[str], others: Sequence[str], budget_s: float | None = None
 ) -> list[ClaimReading]:
-    """What each of the other answers says of each claim; blocks.
+    """The judge's verdicts on each claim against each other answer; blocks.
 
     Parameters
     ----------
-    question: goes before every answer ("" where it is not known).
+    question: put before every answer ("" if unknown).
     claims, others: sentences of one answer, and the other answers.
-    budget_s: for all together; every claim is read against the first answer, then against the second, and so on.
+    budget_s: seconds for everything; all claims are read against the first answer, then the second, and so on.
     """
     read = judge.probabilities(pairs_of(question, claims, others), budget_s).reshape(len(others), len(claims), 3)
     return [reading_of(read[:, i]) for i in range(len(claims))]
 
 
 def pairs_of(question: str, claims: Sequence[str], others: Sequence[str]) -> list[Texts]:
-    """What the judge reads: every claim with the first answer, then with the second, and so on."""
+    """The pairs the judge reads: every claim with the first answer, then with the second, and so on."""
     split = [_Answer(other) for other in others]
     return [(_premise(question, claim, other), claim) for other in split for claim in claims]
 
@@ -119,7 +123,7 @@ def judged_support(
     readings: Sequence[ClaimReading],
     answer: str | None = None,
 ) -> list[float | None]:
-    """Probability that each claim is right, in [0, 1]; None for a claim that was not read against any answer."""
+    """Probability in [0, 1] that each claim is right; None for a claim that was not read against any answer."""
     weights = _weights()
     means: list[float | None] = []
     for row, of_claim in zip(columns(question, claims, others, readings, answer), readings, strict=True):
@@ -129,7 +133,7 @@ def judged_support(
 
 
 NAMES = (*Features.__slots__, "entailed", "contradicted")
-"""What the logistic weighs, in order."""
+"""The features of the logistic regression, in order."""
 
 
 def columns(
@@ -139,13 +143,13 @@ def columns(
     readings: Sequence[ClaimReading],
     answer: str | None = None,
 ) -> list[list[float]]:
-    """The figures of each claim that the logistic weighs, in the order of `NAMES`."""
+    """The features of each claim, in the order of `NAMES`."""
     by_words = features(question, claims, others, answer)
     return [[*astuple(words), read.entailed, read.contradicted] for words, read in zip(by_words, readings, strict=True)]
 
 
 class _Answer:
-    """An answer's sentences and the stems of each."""
+    """The sentences of an answer and the stems of each."""
 
     def __init__(self, text: str) -> None:
         self.sentences = tuple(sentences(text)) or (text,)
@@ -153,18 +157,18 @@ class _Answer:
 
 
 def _premise(question: str, claim: str, answer: _Answer) -> str:
-    """The sentences of an answer that hold most of a claim's words, in their order, behind the question."""
-    left, chosen = set(_stems(claim)), list[int]()
+    """The sentences of an answer with most of a claim's words, in their order, after the question."""
+    uncovered, chosen = set(_stems(claim)), list[int]()
     for _ in range(SENTENCES):
-        gains = [len(left & stems) for stems in answer.stems]
+        gains = [len(uncovered & stems) for stems in answer.stems]
         at = max(range(len(gains)), key=gains.__getitem__)
         if chosen and not gains[at]:
             break
         chosen.append(at)
-        left -= answer.stems[at]
-    said = " ".join(answer.sentences[i] for i in sorted(chosen))[:PREMISE]
+        uncovered -= answer.stems[at]
+    premise = " ".join(answer.sentences[i] for i in sorted(chosen))[:PREMISE]
     asked = " ".join(question.split())[-ASKED:]
-    return f"{asked} {said}".strip()
+    return f"{asked} {premise}".strip()
 
 
 def _stems(text: str) -> frozenset[str]:
@@ -173,7 +177,7 @@ def _stems(text: str) -> frozenset[str]:
 
 
 def reading_of(of_answers: Probabilities) -> ClaimReading:
-    """What rows of probabilities, one an answer, say together."""
+    """The reading from rows of probabilities, one row per answer."""
     read = of_answers[~np.isnan(of_answers[:, 0])]
     if not len(read):
         return ClaimReading(float("nan"), float("nan"), (None,) * len(of_answers))
@@ -184,6 +188,6 @@ def reading_of(of_answers: Probabilities) -> ClaimReading:
 
 @cache
 def _weights() -> tuple[float, ...]:
-    """Constant and weights of the logistic, read once."""
+    """Intercept and weights of the logistic regression, read once."""
     fitted = json.loads(WEIGHTS.read_text(encoding="utf-8"))["weights"]
     return tuple(fitted[name] for name in ("constant", *NAMES))

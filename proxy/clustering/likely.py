@@ -1,11 +1,11 @@
-"""Whether a long answer likely gives a short one in other words: a logistic of how much of it stands there, fitted on people's verdicts.
+"""Whether a long answer probably contains a short one: a logistic regression fitted on human verdicts.
 
-For the pairs that the rules leave open and of which one is a sentence and the other a few words. It reads words and their letters, so that
-"Dmitri Mendeleev" is found in "Dmitry Mendeleev" and "the Normans" in "the Norman invasion"; it loads nothing. Weights and threshold:
-`likely.json`, made by `benchmarks/fits/likely.py`.
+For pairs that the rules leave undecided, one a sentence and the other a few words. It compares words and letters, so
+that "Dmitri Mendeleev" is found in "Dmitry Mendeleev" and "the Normans" in "the Norman invasion", and loads no model.
+Weights and threshold: `likely.json`, made by `benchmarks/fits/likely.py`.
 
-The shipped judge reads no pairs of answers. It called the same what differs in what was asked, and two that know nothing of it: with it the
-confidence told right sentences from wrong ones less well than without (docs/judge.md).
+The shipped judge is not used on pairs of answers. It merged answers that differ in what was asked, and answers that
+know nothing; the confidence then separated right sentences from wrong ones less well (docs/judge.md).
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ from hedgerow.proxy.upstreams.asking import ClustererFactory, RouteContext
 
 WEIGHTS = Path(__file__).with_name("likely.json")
 PIECE = 4
-"""Letters of the pieces that words are compared by; the start of a word counts as one."""
+"""Length of the character n-grams that words are compared by; the start of a word counts as a character."""
 LOOKED_AT = 200
-"""Words of a long answer that are looked at."""
+"""Number of words of a long answer that are read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """What is measured of a short answer in a long one; shares in [0, 1].
+    """Features of a short answer against a long one; shares in [0, 1].
 
     Attributes:
-        held: share of its words that stand, in any spelling, in the sentence that holds most of them.
-        whole: share of its words that stand anywhere in the long answer.
-        letters: share of the pieces of its words that stand anywhere in it.
-        number: a number of it does not stand in the sentence.
-        denied: the sentence denies something.
+        held: share of its words that are, in any spelling, in the sentence with most of them.
+        whole: share of its words that are anywhere in the long answer.
+        letters: share of its words' n-grams that are anywhere in the long answer.
+        number: one of its numbers is not in the sentence.
+        denied: the sentence has a negation.
         named: it is a name.
-        words: log(1 + its words).
+        words: log(1 + its number of words).
     """
 
     held: float
@@ -58,8 +58,9 @@ class Features:
 
 
 class LikelyPairs:
-    """Decides of a short answer and a long one that the rules leave open; all other pairs stay "undecided". What is not English counts as
-    "judge_language": the weights were fitted on English.
+    """Decides pairs of a short and a long answer that the rules leave undecided; other pairs stay "undecided".
+
+    Pairs that are not English count as "judge_language": the weights were fitted on English.
     """
 
     name = "likely"
@@ -69,7 +70,7 @@ class LikelyPairs:
         return await compute(self.read, question, answers, pairs)
 
     def read(self, question: str, answers: Sequence[str], pairs: Sequence[Pair]) -> list[Judgement]:
-        """The same, blocking."""
+        """Blocking version of `judge`."""
         asked = read_question(question)
         texts = {i: read(answers[i], asked) for pair in pairs for i in pair}
         english = {i for i in texts if language_of(answers[i], question) == "en"}
@@ -82,22 +83,25 @@ def suits(a: Read, b: Read) -> bool:
 
 
 def judge(a: Read, b: Read) -> Judgement:
-    """Whether the longer of two answers gives the shorter one, in its words or nearly; undecided unless one is short and the other is not."""
+    """Whether the longer of two answers contains the shorter one, in similar words.
+
+    Undecided unless one is short and the other is not.
+    """
     if not suits(a, b):
         return Judgement(None, "undecided")
     short, long = sorted((a, b), key=lambda read: len(read.whole.tokens))
-    found = probability(short, long)
-    return Judgement(found >= _weights()["threshold"], "likely", 0.5 * found)
+    chance = probability(short, long)
+    return Judgement(chance >= _weights()["threshold"], "likely", 0.5 * chance)
 
 
 def probability(short: Read, long: Read) -> float:
-    """Probability that a long answer gives what a short one says, in [0, 1], as people judge it."""
+    """Probability in [0, 1] that people would say that a long answer contains a short one."""
     weights, figures = _weights(), asdict(features(short, long))
     return 1.0 / (1.0 + exp(-weights["constant"] - sum(weights[name] * value for name, value in figures.items())))
 
 
 def features(short: Read, long: Read) -> Features:
-    """The figures of a short answer in a long one."""
+    """The features of a short answer against a long one."""
     content = short.whole.content
     sentences = [(s, _share(content, s.tokens[:LOOKED_AT])) for s in long.opening or (long.whole,)]
     best, held = max(sentences, key=lambda s: s[1])
@@ -119,7 +123,7 @@ def _share(words: tuple[str, ...], tokens: tuple[str, ...]) -> float:
 
 
 def _pieces(word: str) -> frozenset[str]:
-    """A word's runs of letters; a number is one piece."""
+    """A word's character n-grams; a number is one piece."""
     if is_number(word):
         return frozenset((word,))
     marked = f"^{word}"
@@ -138,5 +142,5 @@ def _weights() -> dict[str, float]:
 
 
 def build(context: RouteContext) -> ClustererFactory:
-    """The logistic after the rules."""
+    """A function that makes this judge for the clusterer."""
     return judged(LikelyPairs(), context)

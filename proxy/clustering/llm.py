@@ -1,7 +1,7 @@
-"""A judge that asks a language model once to sort all answers by meaning.
+"""A judge that asks a language model once to group all answers by meaning.
 
-It knows no upstream: whoever builds it hands over an async `ask(prompt) -> reply`. A reply that does not partition the
-answers fails the step with the reason `judge_nonsense`; nothing is guessed from it.
+It does not know the upstream: its builder passes an async `ask(prompt) -> reply`. A reply that does not partition the
+answers fails the step with the reason `judge_nonsense`; nothing is guessed.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ class LlmJudge:
         self._ask = ask
 
     async def judge(self, question: str, answers: Sequence[str], pairs: Sequence[Pair]) -> list[Judgement]:
-        """Ask once and read off the pairs."""
+        """Ask once and derive the judgements on the pairs from the groups."""
         reply = await self._ask(prompt(question, answers))
         group = read_groups(reply, len(answers))
         return [Judgement(group[a] == group[b], self.name, 0.8) for a, b in pairs]
 
 
 def prompt(question: str, answers: Sequence[str]) -> str:
-    """The clustering prompt; long answers are cut, and marks inside answers are broken up."""
+    """The clustering prompt; long answers are shortened, and delimiters inside answers are broken up."""
     blocks = "\n".join(
         f"<answer {i}>\n{a[:MAX_ANSWER_CHARS].replace('</answer', '< /answer')}\n</answer {i}>"
         for i, a in enumerate(answers)
@@ -66,14 +66,14 @@ def read_groups(reply: str, n: int) -> list[int]:
     """The group of each answer.
 
     Raises:
-        StepFailed: `judge_nonsense` where the reply does not partition 0..n-1.
+        StepFailed: `judge_nonsense` if the reply does not partition 0..n-1.
     """
     opening, closing = _OPENING.search(reply), deque(_CLOSING.finditer(reply), maxlen=1)
     try:
         groups = (
             json.loads(reply[opening.start() : reply.index("]", closing[0].end()) + 1]) if opening and closing else None
         )
-    except (ValueError, RecursionError):  # not JSON, a number of thousands of digits, or thousands of brackets
+    except (ValueError, RecursionError):  # not JSON, a number with thousands of digits, or thousands of brackets
         groups = None
     if not isinstance(groups, list) or not all(isinstance(g, list) and g for g in groups):
         raise StepFailed("cluster", Reason.JUDGE_NONSENSE, "the judge's reply is not a list of groups")
@@ -85,7 +85,7 @@ def read_groups(reply: str, n: int) -> list[int]:
 
 
 def build(context: RouteContext) -> ClustererFactory:
-    """The judge's upstream is asked, once a request."""
+    """A function that makes the judge for each request; it asks the judge's upstream once."""
     settings = context.route.judge
     options = {"temperature": 0.0}
     prompting = Prompting(

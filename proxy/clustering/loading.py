@@ -1,4 +1,4 @@
-"""Models that load on first use, once, whichever thread asks first."""
+"""Models that are loaded once, on first use, by whichever thread needs them first."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ T = TypeVar("T")
 
 
 class Lazy(Generic[T]):
-    """A value made by the first caller; callers from other threads wait for it. A failure is raised and the next caller tries again.
+    """A value made by the first caller; other threads wait for it.
+
+    A failure is raised, and the next caller tries again.
 
     Args:
         make: makes the value; called under a lock.
@@ -39,7 +41,7 @@ def cross_encoder(name: str, needed: tuple[str, ...], step: str, reason: Reason)
     """A cross-encoder of sentence-transformers on the CPU, and the indices of its labels by name in lower case.
 
     Raises:
-        StepFailed: with this step and reason, where the library or the model is missing or the model lacks a label that is needed.
+        StepFailed: with this step and reason, if the library, the model or a needed label is missing.
     """
     _needs_sentence_transformers(step, reason)
     from sentence_transformers import CrossEncoder
@@ -60,7 +62,7 @@ def sentence_transformer(name: str, step: str, reason: Reason) -> Any:
     """A sentence-transformers model on the CPU, by name or local folder.
 
     Raises:
-        StepFailed: with this step and reason, where the library or the model is missing.
+        StepFailed: with this step and reason, if the library or the model is missing.
     """
     _needs_sentence_transformers(step, reason)
     from sentence_transformers import SentenceTransformer

@@ -1,7 +1,8 @@
-"""The shipped judge: a small cross-encoder that says whether one English text follows from another, run by onnxruntime in this process.
+"""The shipped judge: a small cross-encoder for entailment between English texts, run in this process by onnxruntime.
 
-Its weights and its tokenizer lie in `judge/` beside this file (model card: docs/judge.md); the extra `judge` brings what runs them. It
-loads on first use, once for a process, blocks (call it in a worker thread), and never reads a language that it was not trained on.
+Its weights and tokenizer are in `judge/` beside this file (model card: docs/judge.md); the extra `judge` installs what
+runs them. It loads on first use, once per process, blocks (call it in a worker thread), and never reads a language that
+it was not trained on.
 """
 
 from __future__ import annotations
@@ -26,20 +27,20 @@ from hedgerow.proxy.outcomes import Reason
 
 FOLDER = Path(__file__).with_name("judge")
 ENTAILED, NEUTRAL, CONTRADICTED = 0, 1, 2
-"""Columns of what the judge says."""
+"""Columns of the judge's output."""
 MAX_TOKENS = 160
-"""Tokens of a pair that are read, as in training; a longer pair loses the end of its longer text."""
+"""Number of tokens of a pair that are read, as in training; the longer text of a longer pair is cut at its end."""
 MAX_CHARS = 2000
-"""Characters of a text that reach the tokenizer; `MAX_TOKENS` are cut from them."""
+"""Number of characters of a text passed to the tokenizer, which cuts at `MAX_TOKENS`."""
 THREADS = 2
-"""Pairs that one call reads at once."""
+"""Number of threads per call; each reads one pair at a time."""
 ALONE = 2
-"""Pairs up to which no further thread is worth its start."""
+"""Number of pairs up to which starting threads takes longer than it saves."""
 CUT = 240
-"""Characters of an answer that are read behind a question, as in training: its opening is what answers."""
+"""Number of characters of an answer read after a question, as in training: the answer is usually at the start."""
 
 Texts = tuple[str, str]
-"""What is taken as given, and what may follow from it."""
+"""(premise, hypothesis)."""
 Probabilities = NDArray[np.float32]
 
 
@@ -52,13 +53,12 @@ class Model:
 
 
 class LocalJudge:
-    """Reads pairs of English texts: does the second follow from the first, does it contradict it, or neither?
+    """Reads pairs of English texts: does the second follow from the first, contradict it, or neither?
 
     Args:
-        folder: holds `model.onnx` and `tokenizer.json`.
-        threads: that one call may use, one pair each: a pair read by itself needs no padding and gets the same figures in every company.
-        step: of the pipeline, named where the judge cannot be loaded.
-        reason: the same.
+        folder: has `model.onnx` and `tokenizer.json`.
+        threads: per call; each reads one pair at a time, so that no padding changes a pair's probabilities.
+        step, reason: of the StepFailed raised if the judge cannot be loaded.
     """
 
     def __init__(
@@ -69,8 +69,9 @@ class LocalJudge:
         self._loaded = _shared(folder)
 
     def probabilities(self, pairs: Sequence[Texts], budget_s: float | None = None) -> Probabilities:
-        """Of each pair the probabilities that the second text follows, that it is left open, that it is contradicted: shape (n, 3), rows
-        sum to 1. Blocks.
+        """Probabilities that the second text of each pair follows, is left open, is contradicted.
+
+        Blocks. Shape (n, 3), rows sum to 1.
 
         Parameters
         ----------
@@ -87,10 +88,10 @@ class LocalJudge:
         model = self._model()
         deadline = inf if budget_s is None else time.monotonic() + budget_s
         encoded = model.tokenizer.encode_batch([(a[:MAX_CHARS], b[:MAX_CHARS]) for a, b in pairs])
-        left = iter(range(len(pairs)))
+        remaining = iter(range(len(pairs)))
 
         def read() -> None:
-            for i in left:
+            for i in remaining:
                 if time.monotonic() > deadline:
                     return
                 probabilities[i] = _softmax(_run(model.session, encoded[i]))
@@ -111,7 +112,7 @@ class LocalJudge:
 
 
 def missing(folder: Path = FOLDER) -> str | None:
-    """What the judge lacks to run here and what to do, None where all is there. Loads nothing."""
+    """What is missing to run the judge here and how to get it; None if nothing is. Loads nothing."""
     for library in ("onnxruntime", "tokenizers"):
         if find_spec(library) is None:
             return f"{library} is not installed: pip install 'hedgerow[judge]'"
@@ -122,18 +123,18 @@ def missing(folder: Path = FOLDER) -> str | None:
 
 
 def reads(text: str, question: str = "") -> bool:
-    """Whether a text is in the language that the judge knows; names and numbers take that of their question."""
+    """Whether a text is in the judge's language; names and numbers take the language of their question."""
     return language_of(text, question) == "en"
 
 
 def behind(question: str, answer: str) -> str:
-    """An answer behind its question, as the judge was trained on answers."""
-    said = " ".join(answer[: 4 * CUT].split())[:CUT]
-    return f"{question.rstrip('? ')}? {said}" if question.strip() else said
+    """An answer preceded by its question, as in the judge's training."""
+    opening = " ".join(answer[: 4 * CUT].split())[:CUT]
+    return f"{question.rstrip('? ')}? {opening}" if question.strip() else opening
 
 
 def _run(session: Any, encoded: Any) -> Probabilities:
-    """The model's three figures of a pair."""
+    """The model's three logits for a pair."""
     names = ("input_ids", "attention_mask", "token_type_ids")
     columns = (encoded.ids, encoded.attention_mask, encoded.type_ids)
     (logits,) = session.run(None, {n: np.array([c], dtype=np.int64) for n, c in zip(names, columns, strict=True)})
@@ -147,7 +148,7 @@ def _softmax(logits: Probabilities) -> Probabilities:
 
 @cache
 def _shared(folder: Path) -> Lazy[Model]:
-    """One model a process, whoever asks."""
+    """The model of a folder, one per process."""
     return Lazy(partial(_load, folder))
 
 

@@ -1,4 +1,4 @@
-"""A judge that reads entailment with a cross-encoder of sentence-transformers, both ways, on undecided pairs only."""
+"""A judge of undecided pairs by entailment in both directions, with a sentence-transformers cross-encoder."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.upstreams.asking import ClustererFactory, RouteContext
 
 MAX_CHARS = 4096
-"""Characters of an answer that reach the tokenizer, which cuts at some 512 tokens itself."""
+"""Number of characters of an answer passed to the tokenizer, which itself cuts at about 512 tokens."""
 
 
 class NliJudge:
-    """Same meaning = each answer entails the other, behind their question.
+    """Two answers mean the same if each entails the other, both preceded by their question.
 
     Args:
         model: a cross-encoder's name or folder, with a label called "entailment". Loaded on first use.
@@ -38,7 +38,7 @@ class NliJudge:
         return await compute(self.read, question, answers, pairs)
 
     def read(self, question: str, answers: Sequence[str], pairs: Sequence[Pair]) -> list[Judgement]:
-        """The same, blocking."""
+        """Blocking version of `judge`."""
         model, labels = self._loaded()
         deadline = time.monotonic() + self._budget_s
         texts = [f"{question} {answer[:MAX_CHARS]}" for answer in answers]
@@ -55,6 +55,6 @@ class NliJudge:
 
 
 def build(context: RouteContext) -> ClustererFactory:
-    """The cross-encoder that `judge.model` names."""
+    """A function that makes the judge with the cross-encoder named in `judge.model`."""
     settings = context.route.judge
     return judged(NliJudge(settings.model or "", budget_s=settings.budget_s), context)

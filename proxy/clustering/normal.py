@@ -1,7 +1,7 @@
-"""The normal form of an answer: what is left when spelling, wrapping and word order that carry no meaning are gone.
+"""The normal form of an answer: the answer without spelling, wrapping and word order that carry no meaning.
 
-Two answers with the same key are certainly the same. Everything finer works on the other fields. An answer is read once, in time
-linear in its length; the rules then compare sets and tuples only. Nothing is kept between calls.
+Two answers with the same key are certainly the same. Finer rules use the other fields. An answer is read once, in time
+linear in its length; the rules then only compare sets and tuples. Nothing is kept between calls.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _OWNER = re.compile(r"([^\W\d_]+)'s\s+[a-z]")
 _ASKS_WHO = re.compile(r"\s*who(?:m|se)?\b", re.IGNORECASE)
 _ASKS_WHEN = re.compile(r"\s*(?:when|(?:[io]n )?(?:what|which) (?:year|date|day))\b", re.IGNORECASE)
 _OPEN = frozenset({"or", "what", "how", "whose"})
-"""Words of a question that begins like one for a yes or a no and is none: "Do you know what ...?"."""
+"""Words after which a question that looks like yes/no is not: "Do you know what ...?"."""
 _CONTRASTING = frozenset({"but", "while", "whereas", "however", "although", "though", "only"})
-"""Words of an answer that says yes of a part of the question at most: "Tea is a drink, while bread is not made to be drunk"."""
+"""Words of an answer that says yes to at most a part of the question: "Tea is a drink, while bread is not ..."."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +35,16 @@ class Normal:
     Attributes:
         key: words and numbers in order, as one string, without articles and punctuation; equal keys mean the same. Empty
             only where the answer holds no letter, digit or symbol at all.
-        tokens: the key's parts.
-        content: tokens that say something: no fillers, none of the question's own words unless nothing else is left.
-        numbers: the numbers in it; those that the question gave only where it has no others.
+        tokens: the parts of the key.
+        content: tokens without fillers and without words of the question, unless nothing else is left.
+        numbers: the numbers in it; those of the question only if it has no others.
         items: the content of each item where the answer is a list of two or more, else empty.
-        heads: the content tokens that the rest describes: each the last of a phrase that no "of" opens.
-        alias: the agreed name of what the answer names, where it is known by several; else "".
-        yes: the answer's direction where it is a yes or a no (also spelled out against a yes/no question), else None.
-        negated: an odd number of negations stands in it.
-        owners: words that something else belongs to ("Dorothy" in "Dorothy's dog"); an answer's last word owns nothing.
-        negations: how many negations stand in it.
+        heads: the content tokens that the others describe: the last of each phrase that does not begin with "of".
+        alias: the canonical name if the answer is something with several names; else "".
+        yes: True or False if the answer is a yes or a no (also a sentence that answers a yes/no question), else None.
+        negated: it has an odd number of negations.
+        owners: words in the possessive ("Dorothy" in "Dorothy's dog"), except the last word.
+        negations: the number of negations in it.
         is_name: it is written as a name ("Paul Bäumer"), or the question asks for one.
     """
 
@@ -64,17 +64,17 @@ class Normal:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What the rules need to know of a question; read it once and pass it to `normalise` for every answer.
+    """What the rules need to know about a question; read it once and pass it to `normalise` for every answer.
 
     Attributes:
-        words: stems of its words, without those that say nothing.
+        words: stems of its words, without fillers.
         numbers: the numbers in it.
-        denials: what it denies, each a negating word with the word before or behind it.
+        denials: what it denies: each negating word paired with the word before it and with the word after it.
         asks_who: it asks for a person.
         asks_when: it asks for a date.
-        closed: it asks for a yes or a no, and not for one of two ("France or Spain?").
-        predicate: what a yes that is spelled out holds of a closed question, all of one of these sets of stems: its last word, with "same" where
-            that is asked; where it asks of both, "both" or all its words.
+        closed: it asks for a yes or a no, and not for a choice ("France or Spain?").
+        predicate: sets of stems; a sentence that means yes to a closed question has all stems of one of them: the last
+            word, with "same" if that is asked; if it asks about both, "both" or all its words.
     """
 
     words: frozenset[str]
@@ -153,7 +153,10 @@ def _denials(tokens: tuple[str, ...]) -> list[tuple[str, str]]:
 
 
 def _echoed_denials(tokens: tuple[str, ...], denied: frozenset[tuple[str, str]]) -> int:
-    """How many negating words are the question's, or negate one that is: "You'll Never Walk Alone" denies nothing of when it was released."""
+    """How many negating words repeat the question's, or negate a word of it.
+
+    "You'll Never Walk Alone" denies nothing about when it was released.
+    """
     negating = negations_of("en")
     around = zip(pairwise(("", *tokens)), pairwise((*tokens, "")), strict=True)
     return sum(
@@ -176,7 +179,10 @@ def _content(tokens: tuple[str, ...], asked: frozenset[str]) -> tuple[str, ...]:
 
 
 def _items(marked: list[str], asked: frozenset[str]) -> tuple[frozenset[str], ...]:
-    """The items of "x, y and z"; nothing where the parts are alternatives ("x or y"), a place and its country, or a date."""
+    """The items of "x, y and z".
+
+    Empty where the parts are alternatives ("x or y"), a place and its country, or a date.
+    """
     if not any(t in ("and", "&", ";") for t in marked):
         return ()
     parts: list[list[str]] = [[]]
@@ -195,7 +201,10 @@ _PHRASE_ENDS = frozenset({"during", "near", "since", "than", "or"})
 
 
 def _heads(marked: list[str], content: frozenset[str], asked: frozenset[str]) -> frozenset[str]:
-    """The last content token of each phrase; what follows "of" only describes. Words that say nothing end a phrase."""
+    """The last content token of each phrase.
+
+    A phrase after "of" only describes and has none. Words without content end a phrase.
+    """
     heads: set[str] = set()
     last, opened_by = "", ""
     for token in marked:
@@ -213,7 +222,10 @@ def _heads(marked: list[str], content: frozenset[str], asked: frozenset[str]) ->
 
 
 def _direction(marked: list[str], tokens: tuple[str, ...], asked: Question) -> bool | None:
-    """Yes or no: said outright, or spelled out against a question that asks for it; who could not find out says neither."""
+    """Yes (True), no (False) or None: said directly, or by a sentence that answers a yes/no question.
+
+    "I could not find out" is neither.
+    """
     if not tokens:
         return None
     first = next((t for t in tokens if t not in word_lists().fillers), tokens[0])

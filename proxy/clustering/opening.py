@@ -1,4 +1,4 @@
-"""The opening of a long answer: the sentences, and the clauses of those that deny something, that may give what was asked for."""
+"""The opening of a long answer, which may contain the short answer: first sentences, and clauses beside a denial."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from hedgerow.lexicon.text.sentences import sentences
 from hedgerow.proxy.clustering.normal import Normal, Question, normalise
 
 SHORT = 8
-"""Words up to which an answer is short."""
+"""Number of words up to which an answer is short."""
 OPENING, OPENING_CHARS = 3, 1000
-"""Sentences, and characters, in which a long answer gives what was asked for (docs/evidence/long.md)."""
+"""Number of sentences, and of characters, that usually answer the question (docs/evidence/long.md)."""
 CLAUSES = 12
-"""Clauses of an opening that are looked at."""
+"""Number of clauses of an opening that are read."""
 _CLAUSE = re.compile(r"[,;:]\s|\s(?:but|however|although|though|because|which|when)\s|\s(?=without\s)", re.IGNORECASE)
 
 _CITED_YEAR = re.compile(r"(?<!\d)((?:1[5-9]|20)\d\d)\d{1,2}(?=[.,]?(?:\s|$))")
@@ -21,8 +21,9 @@ _CITED_YEAR = re.compile(r"(?<!\d)((?:1[5-9]|20)\d\d)\d{1,2}(?=[.,]?(?:\s|$))")
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """An answer in normal form, as a whole and by its first sentences and clauses; none of these where it is short, or one sentence that
-    denies nothing.
+    """An answer in normal form, as a whole and by its first sentences and clauses.
+
+    `opening` is empty for a short answer and for a single sentence without a denial.
     """
 
     whole: Normal
@@ -30,7 +31,7 @@ class Read:
 
 
 def read(answer: str, asked: Question) -> Read:
-    """Read an answer once, to compare it with others."""
+    """Read an answer once, for comparisons with others."""
     whole = normalise(answer, asked)
     return Read(whole, _opening(answer, whole, asked))
 
@@ -39,7 +40,7 @@ def _opening(answer: str, whole: Normal, asked: Question) -> tuple[Normal, ...]:
     if len(answer.split(None, SHORT + 1)) <= SHORT:
         return ()
     text = answer[:OPENING_CHARS]
-    if asked.asks_when:  # the number of a source that was set behind a year: "in 19791."
+    if asked.asks_when:  # a source number directly after a year: "in 19791."
         text = _CITED_YEAR.sub(r"\1", text)
     first = sentences(text)[:OPENING] or (text,)
     if len(first) == 1 and not whole.negations and text == answer:
@@ -50,5 +51,5 @@ def _opening(answer: str, whole: Normal, asked: Question) -> tuple[Normal, ...]:
 
 
 def _clauses(sentence: str) -> list[str]:
-    """The clauses of a sentence that denies something in one of them: "I have no data of today, but he was born in Rome"."""
+    """The clauses of a sentence with a denial in one of them: "I have no data of today, but he was born in Rome"."""
     return [clause for clause in _CLAUSE.split(sentence) if clause.strip()]

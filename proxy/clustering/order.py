@@ -1,4 +1,4 @@
-"""Whether two answers of the same words say the same: who beat whom, what is larger than what."""
+"""Whether two answers with the same words differ in word order: who beat whom, what is larger than what."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _COMPARING = frozenset({"than", "before", "after"})
 
 
 def reversed_arguments(a: Normal, b: Normal) -> bool | None:
-    """Whether one answer says of x and y what the other says of y and x; None where they cannot be laid side by side.
+    """Whether one answer says of x and y what the other says of y and x; None where they cannot be compared.
 
     Understands comparisons ("x is larger than y" = "y is smaller than x") and the passive ("x beat y" = "y was beaten by x").
     """
@@ -41,12 +41,12 @@ def reversed_arguments(a: Normal, b: Normal) -> bool | None:
 
 
 def _turned(first: list[str], second: list[str]) -> bool:
-    """Whether what stands at the one end of the one stands at the other end of the other: "In Rome she met him", "She met him in Rome"."""
+    """Whether one is a rotation of the other: "In Rome she met him", "She met him in Rome"."""
     return any(first[at] == second[0] and first[at:] + first[:at] == second for at in range(1, len(first)))
 
 
 def _comparison(answer: Normal) -> Comparison | None:
-    """(comparative, left, right) of "left is <comparative> than right"; "before" and "after" compare alike."""
+    """(comparative, left, right) of "left is <comparative> than right"; "before" and "after" count as comparatives."""
     tokens = answer.tokens
     if _COMPARING.isdisjoint(tokens):
         return None
@@ -63,8 +63,10 @@ def _comparison(answer: Normal) -> Comparison | None:
 
 
 def _compare_comparisons(first: Comparison, second: Comparison) -> bool | None:
-    """Whether x and y have changed places. What stands on each side may say more on one of the two, but not something else on both: "Colombia has
-    fewer than Australia" says nothing of Canada.
+    """Whether the two sides of a comparison are swapped.
+
+    One side may have more words in one answer, but not different words on both sides: "Colombia has fewer than
+    Australia" says nothing about Canada.
     """
     reversed_ = _changed_places(first, second)
     if reversed_ is not False:
@@ -88,8 +90,9 @@ def _ordered_words(answer: Normal) -> list[str]:
 
 
 def _echoed(answer: Normal) -> tuple[str, ...] | None:
-    """What an answer repeats of its question on the other side of "is": "Jupiter is the largest planet" and "the largest planet is Jupiter" say
-    the same, whichever comes first. None where what is answered does not stand on one side alone.
+    """The side of "is" that does not repeat the question; None where both sides have new words.
+
+    "Jupiter is the largest planet" and "the largest planet is Jupiter" say the same.
     """
     places = [i for i, token in enumerate(answer.tokens) if token in _COPULAS]
     if len(places) != 1:

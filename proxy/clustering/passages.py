@@ -1,4 +1,4 @@
-"""The passage of an answer that speaks of a claim: what a person is shown beside the word that the answer says so, or does not."""
+"""The passage of an answer that is about a claim, shown to a person beside the verdict on it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from hedgerow.proxy.clustering.stems import fold, stem
 from hedgerow.proxy.clustering.words import word_lists
 
 LONGEST = 300
-"""Characters of a passage; the rest is cut off."""
+"""Maximum length of a passage in characters; the rest is cut off."""
 LOOKED_AT = 20_000
-"""Characters of an answer that are looked at."""
+"""Number of characters of an answer that are read."""
 
 
 class Passages:
-    """Several answers, taken apart once for all claims."""
+    """Several answers, split into sentences once for all claims."""
 
     def __init__(self, answers: Sequence[str]) -> None:
         self._answers = [
@@ -25,7 +25,7 @@ class Passages:
         ]
 
     def of(self, claim: str) -> list[str]:
-        """From each answer the sentence that has most words of the claim, the first of several; "" where none has any.
+        """From each answer the sentence with most words of the claim, the first on ties; "" where none has any.
 
         >>> Passages(["He was tall. Born in Rome, he moved.", "Yes."]).of("He was born in Rome.")
         ['Born in Rome, he moved.', '']

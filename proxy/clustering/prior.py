@@ -1,8 +1,8 @@
-"""What embeddings and shared words say of an undecided pair: a weak prior, for routes without a judge.
+"""A weak prior for undecided pairs from embeddings and shared words, for routes without a judge.
 
-A logistic of two numbers: the cosine of the two answers, each behind its question, and how much of the shorter answer's
-content stands in the longer one. Embeddings alone are below chance on minimal pairs, which is why the rules' vetoes
-come first and why nothing here can lift a veto. Weights and threshold: prior.json, made by benchmarks/fits/prior.py.
+A logistic regression on two numbers: the cosine of the two answers, each preceded by its question, and how much of the
+shorter answer's content is in the longer one. Embeddings alone are worse than chance on minimal pairs, so the rules'
+vetoes come first and cannot be overruled here. Weights and threshold: prior.json, made by benchmarks/fits/prior.py.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class EmbeddingPrior:
         self._encoder = encoder
 
     async def judge(self, question: str, answers: Sequence[str], pairs: Sequence[Pair]) -> list[Judgement]:
-        """Encode the answers once, in a worker thread, and weigh each pair."""
+        """Encode the answers once, in a worker thread, and judge each pair."""
         return await compute(self.weigh, question, answers, pairs)
 
     def weigh(self, question: str, answers: Sequence[str], pairs: Sequence[Pair]) -> list[Judgement]:
-        """The same, blocking."""
+        """Blocking version of `judge`."""
         weights = _weights()
         used = sorted({i for pair in pairs for i in pair})
         row = {i: n for n, i in enumerate(used)}
@@ -55,7 +55,7 @@ class EmbeddingPrior:
 
 
 def in_context(question: str, answer: str) -> str:
-    """An answer behind its question, as the encoder reads it."""
+    """An answer preceded by its question, as the encoder reads it."""
     return f"{question.rstrip('?')}? {answer}" if question else answer
 
 
@@ -65,7 +65,7 @@ def content_stems(question: Question | str, answer: str) -> frozenset[str]:
 
 
 def overlap(a: frozenset[str], b: frozenset[str]) -> float:
-    """Share of the shorter answer's stems that stand in the other's, in [0, 1]."""
+    """Share of the shorter answer's stems that are in the other, in [0, 1]."""
     return len(a & b) / max(1, min(len(a), len(b)))
 
 
@@ -76,6 +76,6 @@ def _weights() -> dict[str, Any]:
 
 
 def build(context: RouteContext) -> ClustererFactory:
-    """The shipped encoder, or the one that `judge.model` names."""
+    """A function that makes the judge with the shipped encoder, or the one named in `judge.model`."""
     model = context.route.judge.model
     return judged(EmbeddingPrior(OnnxEncoder() if model is None else TorchEncoder(model)), context)

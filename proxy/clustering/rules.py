@@ -1,10 +1,10 @@
-"""What can be said of two answers without a model: certain merges, certain splits, and nothing of the rest.
+"""What rules without a model can say about two answers: surely the same, surely different, or undecided.
 
-Merges: equal normal forms, aliases, one answer that only adds to the other (names with middle names, places with their country, sentences
-around a word). Splits ("vetoes") hold whatever a judge might say, so they look only at what people agree on: numbers, dates, units,
-negation, opposite words, the order of arguments. Saying less does not contradict; what makes it sameness is the head: the shorter answer
-must hold the word that the longer one is about. Time is linear in the length of the answers, and bounded beyond reading them: up to
-`MATCHED` words are matched by spelling, up to `COMPARED` only where they are equal, beyond that nothing is said.
+Same: equal normal forms, aliases, one answer that only adds detail (middle names, the country of a place, a sentence
+around a word). Different ("vetoes"): these hold whatever a judge says, so they use only clear contradictions: numbers,
+dates, units, negation, opposite words, the order of arguments. Saying less is no contradiction, but the shorter answer
+must have the head of the longer one. Time is linear in the length of the answers to read them, and bounded beyond that:
+up to `MATCHED` words are matched by spelling, up to `COMPARED` only if equal, beyond that the pair is undecided.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from hedgerow.proxy.clustering.opening import SHORT, Read, read
 from hedgerow.proxy.clustering.order import reversed_arguments
 
 COMPARED = 1000
-"""Words of an answer beyond which only an equal text is the same: the rules are for answers, and a sample set has many pairs."""
+"""Number of words beyond which only equal texts are the same: a sample set has many pairs to compare."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What one step of the clustering says about two answers.
+    """The verdict of one clustering step on two answers.
 
     Attributes:
-        same: whether they mean the same; None where the step cannot tell.
+        same: whether they mean the same; None if undecided.
         decided_by: the step that decided ("normal", "veto:number", "judge", ...).
         strength: how sure a merge is, in [0, 1]; stronger merges are made first.
     """
@@ -39,14 +39,16 @@ class Judgement:
 
 
 def judge_pair(question: str, a: str, b: str) -> Judgement:
-    """What the rules say about two answers to a question; `same` is None where they cannot tell."""
+    """The rules' verdict on two answers to a question; `same` is None if undecided."""
     asked = read_question(question)
     return compare_read(read(a, asked), read(b, asked))
 
 
 def compare_read(a: Read, b: Read) -> Judgement:
-    """What the rules say about two answers. What answers a question stands in one of the first sentences of a long answer: a short answer is
-    the same as a long one where it is the same as that sentence, whatever the others deny or count.
+    """The rules' verdict on two answers that were read.
+
+    A long answer usually answers in one of its first sentences, so a short answer is the same as a long one if it is
+    the same as such a sentence, whatever the other sentences deny or count.
     """
     whole = compare(a.whole, b.whole)
     if whole.same or bool(a.opening) == bool(b.opening):
@@ -61,7 +63,7 @@ def compare_read(a: Read, b: Read) -> Judgement:
 
 
 def compare(a: Normal, b: Normal) -> Judgement:
-    """What the rules say about two answers in normal form."""
+    """The rules' verdict on two answers in normal form."""
     if not a.tokens or not b.tokens:
         return Judgement(a.key == b.key and bool(a.key), "normal")
     if a.key == b.key or _joined(a) == _joined(b):
@@ -89,7 +91,7 @@ def compare(a: Normal, b: Normal) -> Judgement:
 
 
 def _contained(shorter: Normal, longer: Normal) -> Judgement:
-    """What the rules say where one answer may hold the other."""
+    """The rules' verdict where one answer may contain the other."""
     if is_taken_back(shorter, longer):
         return Judgement(None, "undecided")
     taken = covered(shorter, longer)
@@ -104,11 +106,11 @@ def _contained(shorter: Normal, longer: Normal) -> Judgement:
 
 
 def _joined(answer: Normal) -> str:
-    """The words run together: "back-flow", "back flow" and "backflow" are one."""
+    """The words without spaces and hyphens: "back-flow", "back flow" and "backflow" are one."""
     return "".join(answer.tokens)
 
 
 def _same_choice(a: Normal, b: Normal) -> bool:
-    """Whether the words that only the question gave differ on one side at most: "Alice won" is not "Bob won"."""
+    """Whether the words from the question differ on at most one side: "Alice won" is not "Bob won"."""
     first, second = frozenset(a.tokens) - frozenset(a.content), frozenset(b.tokens) - frozenset(b.content)
     return not (first - second and second - first)

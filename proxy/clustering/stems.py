@@ -1,4 +1,4 @@
-"""Words without what spelling and grammar add: folded letters, and stems."""
+"""Folds words to plain letters and reduces them to stems."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SUPERSCRIPTS = re.compile(r"(?<=[^\W\d_])[⁰¹²³⁴-⁹]+|(?<=[.\s\"”])[�
 
 
 def fold(text: str) -> str:
-    """Compatibility form, no case, no accents, plain quotes and dashes.
+    """Compatibility form, lower case, no accents, plain quotes and dashes.
 
     >>> fold("Röntgen’s ＦＯＯ")
     "rontgen's foo"
@@ -26,15 +26,15 @@ def fold(text: str) -> str:
 
 
 def stem(word: str) -> str:
-    """A word without the endings of number and of the commonest derivations; numbers stay.
+    """A word without plural and common derivational endings; numbers stay.
 
     >>> stem("chromosomes"), stem("rusting"), stem("zoroastrianism"), stem("regulation"), stem("regulates"), stem("bus")
     ('chromosom', 'rust', 'zoroastrian', 'regulat', 'regulat', 'bus')
     """
     if len(word) < 5 or is_number(word):
         return word[:-1] if len(word) == 4 and word.endswith("s") and word[2] not in "su" else word
-    for ending, left in _ENDINGS.get(word[-1], ()):
-        if word.endswith(ending) and len(word) - len(ending) >= left:
+    for ending, remaining in _ENDINGS.get(word[-1], ()):
+        if word.endswith(ending) and len(word) - len(ending) >= remaining:
             return word[: -len(ending)] if ending != "s" or word[-2] not in "su" else word
     return word
 
@@ -65,8 +65,11 @@ _IN_ORDER = (
         ]
     ),
 )
-"""Endings with the letters that must be left: those of nouns made from verbs need a longer word ("station" is not "state")."""
+"""Endings, with the number of letters that must remain.
+
+More for nouns made from verbs: "station" is not "state".
+"""
 _ENDINGS = {
     last: tuple(pair for pair in _IN_ORDER if pair[0][-1] == last) for last in {ending[-1] for ending, _ in _IN_ORDER}
 }
-"""The same by their last letter."""
+"""The same endings, grouped by their last letter."""

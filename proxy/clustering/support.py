@@ -1,10 +1,11 @@
-"""How far other answers bear out each claim of one: what long answers are hedged by, without a model.
+"""How far other answers support each claim of an answer, by shared words, without a model.
 
-Six figures of a claim against the other answers, put together by a logistic whose numbers were fitted on judged claims of four chat
-models (`benchmarks/fits/claims.py`, `support.json`). Three are the claim's own: do the others hold its numbers and its rarest word, and how
-many speak of it with other names and numbers. Three are the answer's: how much the answers have in common, in all words, in names, in numbers.
-A model that knows its subject tells the same story every time; names and numbers are what it makes up. An answer that does not speak of a claim
-counts against it as much as the fit says, not as half a support.
+Used to hedge long answers. A logistic regression on six features, fitted on judged claims of four chat models
+(`benchmarks/fits/claims.py`, `support.json`). Three are about the claim: do the others have its numbers and its rarest
+word, and how many discuss it with other names and numbers. Three are about the answer: how much the answers have in
+common in all words, in names, in numbers. A model that knows its subject gives the same facts every time; what it makes
+up are names and numbers. An answer that does not mention a claim counts against it as the fit says, not as half a
+support.
 """
 
 from __future__ import annotations
@@ -31,28 +32,33 @@ from hedgerow.proxy.types import ClaimSupport
 
 WEIGHTS = Path(__file__).with_name("support.json")
 AGREEMENT = (0.15, 0.8)
-"""The range of agreement among the answers that the weights were fitted on; beyond it nothing is known, so nothing is extrapolated."""
+"""The range of agreement in the data that the weights were fitted on; values outside are clipped, not extrapolated."""
 MOST_NAMES = 2 / 3
-"""Share of a claim's names and numbers that an answer holds which says so."""
+"""Share of a claim's names and numbers that an answer must have to state the claim."""
 WORTH = 3.0
-"""Observations that one other answer is worth: what they tell goes through a logistic fitted on thousands of claims, so that the mean is known better
-than by counting. Betas of one observation an answer spread over the bins of a reliability diagram (docs/evidence/long.md)."""
+"""Number of observations that one other answer counts as.
+
+More than one, because the regression was fitted on thousands of claims, so the mean is known better than by counting.
+With one per answer the Betas spread over the bins of a reliability diagram (docs/evidence/long.md).
+"""
 COMPARED = 12
-"""Most answers that are compared with one another; claims are held against all."""
+"""Maximum number of answers that are compared with each other; claims are compared with all."""
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 Words = frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """What is measured of a claim; higher = better borne out, but for `disputed`.
+    """Features of a claim; higher = better supported, except for `disputed`.
 
     Attributes:
-        numbers: log-odds of the mean share of the other answers that hold its numbers; of all its words where it has none.
-        rarest: log-odds of the share of the other answers that hold the word of it that fewest hold.
-        disputed: share of the other answers with a sentence that holds half of its plain words, but not half of its names and numbers.
-        agreement: mean overlap of two answers' words, pair by pair, the same for every claim of an answer; cut to `AGREEMENT`.
-        names_alike, numbers_alike: the same of their names and of their numbers, in [0, 1]; `agreement` where no two answers have any.
+        numbers: log-odds of the mean share of the other answers that have its numbers; all its words if it has none.
+        rarest: log-odds of the share of the other answers that have its rarest word.
+        disputed: share of the other answers with a sentence that has half of its plain words, but not half of its names
+            and numbers.
+        agreement: mean overlap of the words of two answers over all pairs, clipped to `AGREEMENT`; the same for every
+            claim of an answer.
+        names_alike, numbers_alike: the same for names and for numbers, in [0, 1]; `agreement` if no two answers have any.
     """
 
     numbers: float
@@ -65,11 +71,11 @@ class Features:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer's words by their stems, without those of the question.
+    """The words of an answer by their stems, without those of the question.
 
     Attributes:
         words: all.
-        content: those that say something.
+        content: those that are no function words.
         names, numbers: those written with a capital or a digit.
         sentences: the words of each sentence.
     """
@@ -85,7 +91,9 @@ class SentenceSupport:
     """Support of each sentence of a draft among other answers to the same question."""
 
     async def measure(self, question: str, draft: str, others: Sequence[str]) -> list[float]:
-        """Support of each sentence, in [0, 1], higher = more likely right; a draft without sentences counts as one. In a worker thread.
+        """Support of each sentence in [0, 1], higher = more likely right. Runs in a worker thread.
+
+        A draft without sentences counts as one.
 
         Raises:
             StepFailed: `too_few_samples` where only one answer came.
@@ -97,7 +105,7 @@ class SentenceSupport:
     async def measure_claims(
         self, question: str, claims: Sequence[Claim], others: Sequence[str], answer: str | None = None
     ) -> list[ClaimSupport]:
-        """Support of each claim, and which of the other answers bear it out. In a worker thread.
+        """Support of each claim, and which other answers support it. Runs in a worker thread.
 
         Raises:
             StepFailed: `too_few_samples` where only one answer came.
@@ -118,24 +126,24 @@ def _need_others(others: Sequence[str]) -> None:
 
 
 def beta_of(support: float, others: int) -> Beta:
-    """The raw Beta of a support among a number of other answers."""
+    """The raw Beta for a support in [0, 1] among a number of other answers."""
     return Beta.from_mean(support, WORTH * others)
 
 
 def unread(by_words: ClaimSupport, reason: str) -> ClaimSupport:
-    """The support that words give a claim, where a judge was to tell and could not."""
+    """The support by words alone, for a claim that a judge should have read and could not."""
     return replace(by_words, by=f"words:{reason}")
 
 
 def support(question: str, claims: Sequence[str], others: Sequence[str], answer: str | None = None) -> list[float]:
-    """Probability that each claim is right, as far as other answers to the question tell.
+    """Probability in [0, 1] that each claim is right, judged by other answers to the question.
 
     Parameters
     ----------
-    question: its words say nothing of a claim ("" where it is not known).
+    question: its words do not count in a claim ("" if unknown).
     claims: sentences or parts of sentences of one answer.
     others: the other answers, at least one.
-    answer: what the claims were taken from; the claims themselves, where they are all of it.
+    answer: the text the claims were taken from; by default the claims themselves.
     """
     constant, *weights = _weights()
     logits = (constant + _dot(weights, astuple(f)) for f in features(question, claims, others, answer))
@@ -147,9 +155,10 @@ def _dot(weights: Iterable[float], figures: Iterable[float]) -> float:
 
 
 def borne_out(question: str, claims: Sequence[str], others: Sequence[str]) -> list[tuple[bool | None, ...]]:
-    """For each claim, which of the other answers say so: those that hold its numbers, and `MOST_NAMES` of its names and numbers.
+    """For each claim, which other answers state it.
 
-    The others do not speak of it (None): words alone do not tell a contradiction.
+    They have its numbers, and `MOST_NAMES` of its names and numbers. The others get None (silent): words alone cannot
+    tell a contradiction.
     """
     asked = _stems(question)
     vocabularies = [_stems(other) for other in others]
@@ -166,25 +175,27 @@ def _borne_out(words: dict[str, str], vocabularies: Sequence[Words]) -> tuple[bo
 
 
 def disputed(question: str, claims: Sequence[str], others: Sequence[str]) -> list[tuple[bool, ...]]:
-    """For each claim, which of the other answers dispute it: their sentence that is nearest to it holds half of its plain words, but not half of
-    its names and numbers. A claim without a name or number is disputed by none.
+    """For each claim, which other answers dispute it.
+
+    Their sentence nearest to it has half of its plain words, but not half of its names and numbers. A claim without
+    names and numbers is not disputed.
     """
     asked = _stems(question)
     read = [read_answer(other, asked) for other in others]
-    found = []
+    disputed_by = []
     for claim in claims:
         words = _telling_words(claim, asked)
         core = _core(words)
         plain = words.keys() - core
-        found.append(tuple(bool(core and plain) and _disputes(other, core, plain) for other in read))
-    return found
+        disputed_by.append(tuple(bool(core and plain) and _disputes(other, core, plain) for other in read))
+    return disputed_by
 
 
 def agreement_with(question: str, answer: str, others: Sequence[str]) -> list[float] | None:
-    """How far each other answer says what an answer in a full sentence says, in [0, 1]: the share of its names and numbers that it holds.
+    """How far each other answer agrees with a full-sentence answer: the share of its names and numbers, in [0, 1].
 
-    None for an answer without a name or a number that the question does not hold: nothing in it says which words answer. Two sentences rarely
-    mean the same as wholes; the names and numbers are what was asked for.
+    None if the answer has no names and numbers beyond the question: nothing then shows which words answer. Two whole
+    sentences rarely mean the same; the names and numbers are what was asked.
     """
     core = _core(_telling_words(answer, _stems(question)))
     if not core:
@@ -193,7 +204,10 @@ def agreement_with(question: str, answer: str, others: Sequence[str]) -> list[fl
 
 
 def features(question: str, claims: Sequence[str], others: Sequence[str], answer: str | None = None) -> list[Features]:
-    """The figures of each claim against the other answers. Bounded by sentences of the others times claims, and by `COMPARED` answers squared."""
+    """The features of each claim.
+
+    Time is bounded by the sentences of the others times the claims, and by `COMPARED` answers squared.
+    """
     asked = _stems(question)
     read = [read_answer(other, asked) for other in others]
     own = " ".join(claims) if answer is None else answer
@@ -205,7 +219,7 @@ def features(question: str, claims: Sequence[str], others: Sequence[str], answer
 
 
 def read_answer(text: str, asked: Words) -> Answer:
-    """Take an answer apart."""
+    """Read the words and sentences of an answer."""
     read = [_read(sentence) for sentence in sentences(text) or (text,)]
     words = [pair for sentence in read for pair in sentence if pair[0] not in asked]
     content = frozenset(stem for stem, _ in words) - word_lists().fillers
@@ -226,13 +240,13 @@ def _of_claim(words: dict[str, str], others: Sequence[Answer]) -> tuple[float, f
 
 
 def _disputes(other: Answer, core: set[str], plain: set[str]) -> bool:
-    """Whether the sentence of an answer that is nearest to a claim holds half of its plain words, but not half of its names and numbers."""
+    """Whether the answer's sentence nearest to a claim has half its plain words, but not half its names and numbers."""
     near, held = max((len(plain & sentence), len(core & sentence)) for sentence in other.sentences)
     return 2 * near >= len(plain) and 2 * held < len(core)
 
 
 def _overlap(answers: Sequence[Answer], words: Callable[[Answer], Words], otherwise: float) -> float:
-    """Mean share of the smaller set of words that two answers have in common; `otherwise` where no two have any."""
+    """Mean share of the smaller word set that two answers share, over all pairs; `otherwise` if all are empty."""
     sets = [held for answer in answers if (held := words(answer))]
     overlaps = [len(a & b) / min(len(a), len(b)) for a, b in combinations(sets, 2)]
     return fmean(overlaps) if overlaps else otherwise
@@ -243,7 +257,7 @@ def _clip(value: float, low: float, high: float) -> float:
 
 
 def log_odds(share: float, n: int) -> float:
-    """Log-odds of a share of n answers with half an answer added on either side, so that none and all stay finite."""
+    """Log-odds of a share of n answers, with half an answer added on either side to keep none and all finite."""
     return log((share * n + 0.5) / ((1.0 - share) * n + 0.5))
 
 
@@ -261,7 +275,7 @@ def _core(words: dict[str, str]) -> set[str]:
 
 
 def _telling_words(claim: str, asked: Words) -> dict[str, str]:
-    """The words of a claim that say something beyond the question, by stem and as written; all its words where none does."""
+    """The content words of a claim that the question lacks, by stem and as written; all its words if there are none."""
     words = dict(_read(claim))
     content = {stem: written for stem, written in words.items() if written.lower() not in word_lists().fillers}
     return {stem: written for stem, written in content.items() if stem not in asked} or content or words or {"": " "}
@@ -278,6 +292,6 @@ def _read(text: str) -> list[tuple[str, str]]:
 
 @cache
 def _weights() -> tuple[float, ...]:
-    """Constant and weights of the logistic in the order of `Features`, read once."""
+    """Intercept and weights of the logistic regression in the order of `Features`, read once."""
     fitted = json.loads(WEIGHTS.read_text(encoding="utf-8"))["weights"]
     return tuple(fitted[name] for name in ("constant", *Features.__slots__))

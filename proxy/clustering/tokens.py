@@ -1,4 +1,4 @@
-"""An answer as folded words, numbers in one spelling and the signs that separate items."""
+"""Splits an answer into folded words, numbers in one spelling, and the signs that separate items."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _WRAPPER = re.compile(
 _OPENER = re.compile(
     r"^(?:it|this|that|he|she|they|there)(?:'s| is| was| are| were)\s+(?:called\s+|known as\s+)?(?!not\b|no\b|n't)"
 )
-# "the bigger one", "the first one which": a pronoun, no number; "the number one" and "the player one" count
+# "the bigger one", "the first one which": a pronoun, not a number; "the number one" and "the player one" count
 _PRONOUN = re.compile(
     r"\b((?:the|this|that) (?!(?:numb|chapt|quart|play|tow)er\b)(?:[a-z]+(?:er|est)|first|second|third|last|next|same|other|only|right|wrong|left|"
     r"big|small|large|little|long|short|old|new|young|good|bad|red|blue|green|black|white)) one"
     r"(?=\s*(?:$|[.,;:!?)]|(?:that|which|who|with|in|on|of|is|was|are|were)\b))"
 )
-# "is one of the largest": a way to say "a", no number
+# "is one of the largest" means "a", not a number
 _ONE_OF = re.compile(r"\b(is|are|was|were|be|being|as|became|become|becoming|remains) one (?=of\b)")
 _DOTS = re.compile(r"\b([a-z])\.(?=\s?[a-z]\b|\s|$|,)")
 _ISO_DATE = re.compile(r"\b(\d{4})-(\d\d?)-(\d\d?)(?:[t ]\d\d:\d\d(?::\d\d)?z?)?\b")
@@ -63,17 +63,17 @@ def tokenise(answer: str) -> list[str]:
 
 
 def _without_list_numbers(answer: str) -> str:
-    """A numbered list with commas in place of its numbers, which count its lines and nothing else."""
+    """A numbered list with commas in place of its line numbers."""
     return _LIST_NUMBER.sub(", ", answer) if len(_LIST_NUMBER.findall(answer)) > 1 else answer
 
 
 def _without_contrast(answer: str) -> str:
-    """An answer without what it says it is not: "John, not Paul", "John (not Paul)", "not Paul but John"."""
+    """An answer without the alternative that it excludes: "John, not Paul", "John (not Paul)", "not Paul but John"."""
     return (_CONTRAST.sub("", answer).strip() or answer) if "not " in answer.lower() else answer
 
 
 def _digits(text: str) -> str:
-    """Dates, spans of years and ordinals in figures, each in the one way that the tokens read."""
+    """Dates, spans of years and ordinals in digits, each in one form."""
     text = _ISO_DATE.sub(lambda m: _date(m[1], int(m[2]), int(m[3])) or m[0], text)
     text = _SLASH_DATE.sub(lambda m: _slash_date(int(m[1]), int(m[2]), m[3]) or m[0], text)
     text = _DOT_DATE.sub(lambda m: _date(m[3], int(m[2]), int(m[1])) or m[0], text)
@@ -85,7 +85,7 @@ def _digits(text: str) -> str:
 
 
 def _fraction(match: re.Match[str]) -> str:
-    """A proper fraction as a decimal, to four places; anything else with a slash stays as it is."""
+    """A proper fraction as a decimal with four places; anything else with a slash stays as it is."""
     units, over, under = int(match[1] or 0), int(match[2]), int(match[3])
     return f"{round(units + over / under, 4)}" if over < under else match[0]
 
@@ -95,7 +95,7 @@ def _date(year: str, month: int, day: int) -> str | None:
 
 
 def _slash_date(first: int, second: int, year: str) -> str | None:
-    """A date with slashes, where only one order of day and month is possible."""
+    """A date with slashes, if only one order of day and month is possible."""
     if first > 12 or first == second:
         return _date(year, second, first)
     return _date(year, first, second) if second > 12 else None
@@ -105,7 +105,7 @@ _MONTH_NAMES = tuple(MONTHS)
 
 
 def _split(token: str) -> tuple[str, ...]:
-    """Possessives and contractions in their parts."""
+    """Possessives and contractions split into their parts."""
     if "'" not in token:
         return (token,)
     parts = open_contraction(token)
@@ -113,7 +113,7 @@ def _split(token: str) -> tuple[str, ...]:
 
 
 def _months(tokens: list[str]) -> list[str]:
-    """Short names of months spelled out where a number stands beside them."""
+    """Abbreviated months in full, if next to a number."""
     out = list(tokens)
     for i, token in enumerate(tokens):
         if token in MONTH_SHORT and any(map(is_number, (*tokens[max(0, i - 1) : i], *tokens[i + 1 : i + 2]))):
@@ -124,7 +124,7 @@ def _months(tokens: list[str]) -> list[str]:
 
 
 def _letters(tokens: list[str]) -> list[str]:
-    """Runs of single letters joined: "u s a" and "U.S.A." are "usa", "J. K." is "jk"."""
+    """Single letters joined: "u s a" and "U.S.A." become "usa", "J. K." becomes "jk"."""
     joined: list[str] = []
     run = ""
     for token in tokens:
@@ -142,7 +142,7 @@ def _letters(tokens: list[str]) -> list[str]:
 
 
 def _units(tokens: list[str]) -> list[str]:
-    """Units after a number in their one spelling; currency signs behind their number."""
+    """Units after a number in one spelling; currency signs moved after their number."""
     units = word_lists().units
     out: list[str] = []
     sign = ""

@@ -1,4 +1,4 @@
-"""The words that the rules read (`words.json`): small, general, and not fitted to any data set."""
+"""The word lists of the rules (`words.json`): small, general, and not fitted to any data set."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ class Unit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WordLists:
-    """English words by the part they play in an answer.
+    """English words by their role in an answer.
 
     Attributes:
-        fillers: say nothing of their own in a short answer.
-        qualifiers: make another thing of the name or noun that they stand beside.
-        kinds: say what kind of thing a name or number is of, and add nothing to it.
+        fillers: have no content in a short answer.
+        qualifiers: change which thing a name or noun next to them means.
+        kinds: name the kind of thing of a name or number, without further content.
         relations: stand between two things whose order matters.
         antonyms: the opposites of a word.
         nicknames: the groups of first names that a name belongs to.
-        aliases: the agreed name of what is known by several.
+        aliases: the canonical name of things with several names.
         units: units of measurement by each of their spellings.
-        degrees: the spellings of units that "degrees" may stand before.
+        degrees: the spellings of units that may follow "degrees".
     """
 
     articles: frozenset[str]

@@ -1,1 +1,1 @@
-"""From samples and clusters to a raw Beta of confidence."""
+"""Signals: each turns samples and clusters into a Beta of raw confidence."""

@@ -1,4 +1,4 @@
-"""Several signals as one: a logistic combination of their logits, fitted on labelled answers like a calibration map."""
+"""Combines several signals into one: a logistic regression on their logits, fitted on labelled answers."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from hedgerow.proxy.upstreams.asking import RouteContext, SignalFactory
 COMBINED = ("semantic", "token")
 """The signals that `signal: combined` combines."""
 EDGE = 0.01
-"""Means are read inside [0.01, 0.99]: twenty samples that agree say "over 19 in 20", not "certain"."""
+"""Means are clipped to [0.01, 0.99]: twenty samples that agree mean "more than 19 in 20", not "certain"."""
 RIDGE = 0.1
-"""Precision of the normal prior, with mean 0, on each weight; the bias has none."""
+"""Precision of the normal prior with mean 0 on each weight; the bias has no prior."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """sigmoid(bias + sum over signals of weight * logit(mean)); one weight a signal, by its name."""
+    """Weights of sigmoid(bias + sum over signals of weight * logit(mean)); one weight per signal name."""
 
     bias: float
     weights: Mapping[str, float]
 
 
 def logit_of(beta: Beta) -> float:
-    """Logit of a signal's mean, read inside the edges that EDGE sets."""
+    """Logit of a signal's mean, clipped as `EDGE` says."""
     mean = min(max(beta.mean, EDGE), 1.0 - EDGE)
     return log(mean / (1.0 - mean))
 
@@ -52,7 +52,9 @@ def combine(betas: Mapping[str, Beta], weights: Weights) -> Beta:
 
 
 def fit_weights(rows: Sequence[Mapping[str, Beta]], labels: Sequence[bool]) -> Weights:
-    """Fit the weights by maximum likelihood with a weak ridge on all but the bias, on one mapping of signals a labelled answer.
+    """Fit the weights by maximum likelihood with a weak ridge penalty on all but the bias.
+
+    One row per labelled answer: a mapping of signal names to Betas.
 
     Raises:
         ValueError: rows and labels differ in number, the labels are all the same, or the fit does not converge.
@@ -72,10 +74,11 @@ def fit_weights(rows: Sequence[Mapping[str, Beta]], labels: Sequence[bool]) -> W
 
 
 def weights_of(fitted: FittedMap | None) -> Weights:
-    """The weights that are kept with a map of the combined signal.
+    """The weights stored with a map of the combined signal.
 
     Raises:
-        StepFailed: `no_weights` where no map is active yet, or its map was fitted without weights; `weights_unreadable` where they do not fit.
+        StepFailed: `no_weights` if no map is active or the active one has no weights; `weights_unreadable` if they are
+            not one finite number for each signal.
     """
     if fitted is None or not fitted.weights:
         raise StepFailed(
@@ -108,7 +111,7 @@ class CombinedSignal:
 
 
 def build(context: RouteContext) -> SignalFactory:
-    """With the weights of the map that is active for the request's model."""
+    """A function that makes the combined signal with the weights of the map active for the request's model."""
     signals: list[ConfidenceSignal] = [SemanticSignal(), TokenSignal()]
     return lambda asker, _spent: CombinedSignal(
         signals, weights_of(context.active_map(asker.answering_model, "combined").fitted)

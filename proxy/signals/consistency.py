@@ -1,4 +1,4 @@
-"""Consistency signal: how far the other samples bear out the sentences of the draft."""
+"""Consistency signal: how far the other samples support the sentences of the draft."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hedgerow.proxy.upstreams.asking import RouteContext, SignalFactory
 
 
 class ConsistencySignal:
-    """Mean over the draft's sentences of their support among the other samples; each of these counts as `WORTH` observations."""
+    """Mean support of the draft's sentences by the other samples; each sample counts as `WORTH` observations."""
 
     name = "consistency"
 
@@ -23,7 +23,7 @@ class ConsistencySignal:
         """Compare every sentence of the draft with every other sample.
 
         Raises:
-            StepFailed: `too_few_samples` where only one sample came.
+            StepFailed: `too_few_samples` if there is only one sample.
         """
         draft = clustering.draft_index
         others = [sample.text for i, sample in enumerate(samples) if i != draft and sample.text.strip()]
@@ -32,6 +32,6 @@ class ConsistencySignal:
 
 
 def build(_context: RouteContext) -> SignalFactory:
-    """One for all requests."""
+    """A function that returns the same signal for every request."""
     signal = ConsistencySignal()
     return lambda _asker, _spent: signal

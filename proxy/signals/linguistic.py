@@ -1,4 +1,4 @@
-"""Linguistic signal: how sure the draft sounds, to the lexicon's own reader or to language models."""
+"""Linguistic signal: how confident the draft sounds, by the lexicon's own reader or by language models."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from hedgerow.proxy.types import Clustering, Sample
 from hedgerow.proxy.upstreams.asking import Prompting, RouteContext, SignalFactory
 
 READING_TOKENS = 20
-"""Tokens in which a model says how confident an answer sounds: a number, and a few words around it."""
+"""Token limit of a model's reply about how confident an answer sounds: a number and a few words."""
 
 
 class LinguisticSignal:
     """The confidence that readers perceive in the draft's wording.
 
     Attributes:
-        reader: who reads. None: the lexicon's local reader, which knows English, German, French and Spanish.
+        reader: rates the draft. None: the lexicon's local reader, for English, German, French and Spanish.
     """
 
     name = "linguistic"
@@ -35,8 +35,8 @@ class LinguisticSignal:
         """Read the draft.
 
         Raises:
-            StepFailed: `unreadable` where the draft holds nothing that can be read, or too much, or where the models that were asked
-                said no number; `reader_unreachable` where a model cannot be asked.
+            StepFailed: `unreadable` if the draft has nothing to read or is too long, or the models reply without a
+                number; `reader_unreachable` if the call to a model fails.
         """
         text = samples[clustering.draft_index].text
         try:
@@ -48,7 +48,7 @@ class LinguisticSignal:
 
 
 def build(context: RouteContext) -> SignalFactory:
-    """By the route's reader: the lexicon's own, sentence embeddings (loaded with the first text), or language models."""
+    """The signal with the route's reader: the lexicon's, sentence embeddings (loaded on first use), or models."""
     settings = context.route.linguistic
     if settings.reader != "models":
         signal = LinguisticSignal(

@@ -1,4 +1,4 @@
-"""P(True): the model is shown its own answer and asked whether it is right; the signal is the probability of "True"."""
+"""P(True): the model is asked whether its own answer is right; the signal is the probability of "True"."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from hedgerow.proxy.types import Clustering, Json, Sample
 from hedgerow.proxy.upstreams.asking import Prompting, RouteContext, SignalFactory, user
 
 Ask = Callable[[str], Awaitable[Json]]
-"""Puts a prompt to the model with OPTIONS; gives the completion object."""
+"""Sends a prompt to the model with OPTIONS and returns the completion object."""
 OPTIONS: Json = {"temperature": 0.0, "max_tokens": 1, "logprobs": True, "top_logprobs": 10}
 IDEAS = 10
-"""Most other answers that the model is shown beside the draft."""
+"""Largest number of other answers shown to the model beside the draft."""
 
 PROMPT = """Question: {question}
 
@@ -29,7 +29,10 @@ Is the proposed answer correct? Reply with one word, True or False."""
 
 
 class PTrueSignal:
-    """P(True) / (P(True) + P(False)) of the next token (Kadavath et al. 2022); each answer drawn counts as one observation."""
+    """P(True) / (P(True) + P(False)) of the next token (Kadavath et al. 2022).
+
+    Each sampled answer counts as one observation.
+    """
 
     name = "p_true"
 
@@ -37,10 +40,10 @@ class PTrueSignal:
         self._ask = ask
 
     async def measure(self, question: str, samples: Sequence[Sample], clustering: Clustering) -> Beta:
-        """Ask once.
+        """Ask the model once.
 
         Raises:
-            StepFailed: `no_logprobs` where the upstream gives none, `no_verdict` where neither word is among the likely ones.
+            StepFailed: `no_logprobs` if the upstream returns none, `no_verdict` if neither word is among the likely tokens.
         """
         ideas = "\n".join(dict.fromkeys(sample.text.strip() for sample in samples[:IDEAS]))
         draft = samples[clustering.draft_index].text.strip()
@@ -62,21 +65,21 @@ def probability(answer: Json) -> float:
 
 
 def _candidates(answer: Json) -> list[tuple[str, float]]:
-    """The likely first tokens; an upstream that gives no alternatives gives the one that it said."""
+    """The likely first tokens with log-probabilities; only the generated one if there are no alternatives."""
     logprobs = answer["choices"][0].get("logprobs")
     content = logprobs.get("content") if isinstance(logprobs, dict) else None
     first: Any = content[0] if isinstance(content, list) and content else None
     if not isinstance(first, dict):
         raise StepFailed("signal", Reason.NO_LOGPROBS, "the upstream gave no token log-probabilities")
-    given = [one for one in first.get("top_logprobs") or [first] if isinstance(one, dict)]
+    candidates = [token for token in first.get("top_logprobs") or [first] if isinstance(token, dict)]
     return [
-        (one["token"], float(one["logprob"]))
-        for one in given
-        if isinstance(one.get("token"), str) and isinstance(one.get("logprob"), int | float)
+        (token["token"], float(token["logprob"]))
+        for token in candidates
+        if isinstance(token.get("token"), str) and isinstance(token.get("logprob"), int | float)
     ]
 
 
 def build(context: RouteContext) -> SignalFactory:
-    """The route's own upstream is asked, once a request."""
+    """A function that makes the signal for each request; it asks the route's own upstream once."""
     prompting = Prompting(context.upstream(), "signal", Reason.P_TRUE_UNREACHABLE, None, OPTIONS)
     return lambda asker, spent: PTrueSignal(lambda prompt: prompting.complete(asker, spent, user(prompt)))

@@ -1,4 +1,4 @@
-"""Semantic signal: how many of the samples mean what the draft means."""
+"""Semantic signal: how many of the samples mean the same as the draft."""
 
 from __future__ import annotations
 
@@ -13,28 +13,31 @@ from hedgerow.proxy.upstreams.asking import RouteContext, SignalFactory
 
 
 class SemanticSignal:
-    """Beta(agreeing samples, number of the others), floored (RALC 4.3).
+    """Beta(number of agreeing samples, number of the others), floored (RALC 4.3).
 
-    Short answers agree with those of their cluster. Deviates from the paper where the draft or another answer is a full sentence: a partition by
-    meaning breaks sentences apart that say the same of what was asked and differ in detail. An answer of another cluster then counts by the mean
-    probability that it says what the answers of the draft's cluster say, unless the partition is final. A draft that gives no answer is no right
-    one, however many of the others give none either, and an answer that gives none bears none out ("No." and "No information is available").
+    Short answers agree with the answers of their cluster. Deviates from the paper where the draft or another answer is
+    a full sentence: clustering separates sentences that give the same answer but differ in detail. Then an answer of
+    another cluster counts by the mean probability that it says the same as the answers of the draft's cluster, unless
+    the partition is final.
+
+    Non-answers ("No information is available"): a draft that gives no answer is not right, however many samples give
+    none, and a sample that gives no answer supports nothing.
     """
 
     name = "semantic"
 
     async def measure(self, question: str, samples: Sequence[Sample], clustering: Clustering) -> Beta:
-        """Count the samples that agree with the draft's group against the rest; sentences are compared in a worker thread."""
+        """Count the samples that agree with the draft against the rest; sentences are compared in a worker thread."""
         if declines(samples[clustering.draft_index].text):
             return Beta.floored(0, len(samples))
         if clustering.is_final:
             return share(clustering)
         group, *others = [[samples[i].text for i in cluster] for cluster in clustering.clusters]
-        apart = [text for cluster in others for text in cluster]
-        given = [text for text in group if not declines(text)]
-        agreed = float(len(given))
-        if apart and any_sentence(question, (*given, *apart)):
-            agreed += await compute(agreeing, question, given, apart)
+        other_texts = [text for cluster in others for text in cluster]
+        answering = [text for text in group if not declines(text)]
+        agreed = float(len(answering))
+        if other_texts and any_sentence(question, (*answering, *other_texts)):
+            agreed += await compute(agreeing, question, answering, other_texts)
         return Beta.floored(agreed, len(samples) - agreed)
 
 
@@ -46,6 +49,6 @@ def share(clustering: Clustering) -> Beta:
 
 
 def build(_context: RouteContext) -> SignalFactory:
-    """One for all requests."""
+    """A function that returns the same signal for every request."""
     signal = SemanticSignal()
     return lambda _asker, _spent: signal

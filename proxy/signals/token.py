@@ -1,4 +1,4 @@
-"""Token signal: how probable the upstream itself found the words of its answer."""
+"""Token signal: how probable the model found the tokens of its own answer."""
 
 from __future__ import annotations
 
@@ -13,23 +13,24 @@ from hedgerow.proxy.types import Clustering, Sample
 from hedgerow.proxy.upstreams.asking import RouteContext, SignalFactory
 
 ROUNDING = 1e-3
-"""Runtimes that sum in half precision report certain tokens slightly above 0."""
+"""Runtimes that sum in half precision report log-probabilities slightly above 0 for certain tokens."""
 
 
 class TokenSignal:
     """Beta by moments over the length-normalised probability of each sample of the largest cluster (RALC 4.3).
 
-    Log-probabilities of a top-k or top-p truncated distribution are too high for what was left out; they are used, and
-    `Sample.logprob_truncated` lets the audit row say so. A map fitted on one kind does not fit the other.
+    Log-probabilities of a top-k or top-p truncated distribution are too high, since the excluded tokens have no share.
+    They are used, and `Sample.logprob_truncated` records it in the audit row. A map fitted on one kind does not fit the
+    other.
     """
 
     name = "token"
 
     async def measure(self, question: str, samples: Sequence[Sample], clustering: Clustering) -> Beta:
-        """Score the samples of the largest cluster that carry log-probabilities.
+        """Score the samples of the largest cluster that have log-probabilities.
 
         Raises:
-            StepFailed: `no_logprobs` where none of them does, `bad_logprobs` where one is above 0 or not a number.
+            StepFailed: `no_logprobs` if none has them, `bad_logprobs` if one is above 0 or not a number.
         """
         given = [samples[i].logprob_mean for i in clustering.largest]
         means = [mean for mean in given if mean is not None]
@@ -39,7 +40,7 @@ class TokenSignal:
 
 
 def _probability(logprob: float) -> float:
-    """The probability behind a log-probability; what rounding lifted above 0 counts as 0."""
+    """The exponential of a log-probability; values that rounding put above 0 count as 0."""
     if not logprob <= ROUNDING:
         raise StepFailed(
             "signal", Reason.BAD_LOGPROBS, f"a mean log-probability of {logprob} is not a log-probability (at most 0)"
@@ -48,6 +49,6 @@ def _probability(logprob: float) -> float:
 
 
 def build(_context: RouteContext) -> SignalFactory:
-    """One for all requests."""
+    """A function that returns the same signal for every request."""
     signal = TokenSignal()
     return lambda _asker, _spent: signal
