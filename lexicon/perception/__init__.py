@@ -1,1 +1,1 @@
-"""How confident a text sounds to readers: the local reader and its cues, language models and embeddings as readers."""
+"""Reads how confident a text sounds: the local reader and its cues, language models and embeddings as readers."""

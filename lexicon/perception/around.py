@@ -1,4 +1,4 @@
-"""What stands around a cue, and the words that several contexts share."""
+"""Access to the words around a cue, and word sets that several contexts share."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _MODIFIERS = word_set(
     "not also even still very quite fairly really mostly essentially certainly technically perfectly remotely only just about honestly personally strongly truly firmly do did would will can must have always *"
 )
 FAR = 5
-"""Words after "cannot provide" or "do not have" within which its object is looked for."""
+"""Number of words after "cannot provide" or "do not have" in which their object is searched."""
 
 
 def word_at(words: Sequence[str], index: int) -> str:
-    """The word at an index; nothing outside the sentence."""
+    """The word at an index; "" outside the sentence."""
     return words[index] if 0 <= index < len(words) else ""
 
 
@@ -37,7 +37,7 @@ def index_before(words: Sequence[str], cue: Cue) -> int:
 
 
 def within(words: Sequence[str], index: int, wanted: frozenset[str]) -> int | None:
-    """The index of the first wanted word among the next ones of the clause."""
+    """Index of the first wanted word among the next words of the clause; None if there is none."""
     for at in range(index + 1, min(index + 1 + FAR, len(words))):
         if words[at] in wanted:
             return at

@@ -1,8 +1,8 @@
-"""Cues: the words of a sentence that say how sure its speaker is, each put together with what modifies it.
+"""Finds cues: words of a sentence that express the speaker's confidence, together with their modifiers.
 
-"not at all sure" is one cue, of the class *sure*, negated and strengthened; "a very good chance" one of the class *chance*.
-A cue has a coarse value on the logit scale of confidence, composed by rule from a hand-set vocabulary (`data/perception/vocabulary.json`); the
-confidence that people perceive in it is learned on top (model.py).
+"not at all sure" is one cue of the class *sure*, negated and strengthened; "a very good chance" is one of the class
+*chance*. A cue has a coarse value on the logit scale of confidence, computed by rules from a hand-set vocabulary
+(`data/perception/vocabulary.json`); the confidence that people perceive in it is learned on top (model.py).
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from hedgerow.lexicon.hedges.loading import DATA
 from hedgerow.lexicon.text.words import Token
 
 REACH = 4
-"""How many words before a cue's head may modify it: "not at all very sure"."""
+"""Number of words before a cue's head that may modify it: "not at all very sure"."""
 
 BARE = 3
-"""A text of so few words is a phrase quoted by itself."""
+"""A text of at most so many words is a phrase quoted on its own."""
 
 FREQUENCY = frozenset({"always", "often", "sometimes", "rarely", "never"})
-"""Classes that say how often and not how surely, unless they are quoted alone or stand before "happen(s)"."""
+"""Classes of words for frequency and not confidence, unless quoted alone or before "happen(s)"."""
 
 HAPPEN = (["happen"], ["happens"], ["occur"], ["occurs"])
 
@@ -33,24 +33,24 @@ NAMEABLE = frozenset(
     ["chance", "confidence", "certainty", "doubt", "guess", "unsure", "surprise", "seem", "modal", "impossible", "unlikely",
      "possible", "sure"]
 )  # fmt: skip
-"""Classes that a determiner turns into the subject of the sentence."""
+"""Classes that with a determiner can be the subject of the sentence."""
 
 GOVERNING = frozenset({"doubt", "unlikely", "think", "impossible"})
-"""Classes that turn what follows them round, where their value is low."""
+"""Classes that reverse the cue after them if their value is low."""
 
 TAKING = frozenset({"take", "takes", "taken", "taking", "took"})
 
 DEFAULT_QUANTITY = {"confidence": 2.0, "certainty": 3.0}
-"""Value of a noun of degree that stands without a quantity ("with confidence"); the others count as "some"."""
+"""Value of a noun of degree without a quantity ("with confidence"); other nouns count as "some"."""
 
 
 BOOSTER = 2.5
-"""Composed value, logits, from which a cue stresses a claim: "sure", "certainly", "beyond doubt"; "almost certain" stays below."""
+"""Composed value in logits from which a cue is a booster: "sure", "certainly", "beyond doubt", not "almost certain"."""
 
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The hand-set words, by role. Built once from the data file."""
+    """The hand-set words by role, built once from the data file."""
 
     negations: frozenset[str]
     factors: Mapping[str, tuple[str, float]]
@@ -63,11 +63,11 @@ class Vocabulary:
     glue: frozenset[str]
 
     def knows(self, word: str) -> bool:
-        """Whether the word may stand inside a feature."""
+        """Whether the word may be part of a feature."""
         return word in self.glue or self.cues(word)
 
     def cues(self, word: str) -> bool:
-        """Whether the word itself says something about confidence."""
+        """Whether the word itself expresses confidence."""
         return word in self.bases or word in self.quantified or word in self.negations or word in self.factors
 
 
@@ -94,7 +94,7 @@ def vocabulary() -> Vocabulary:
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """A hedge or booster as composed.
+    """A hedge or booster with its modifiers.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class Cue:
 
 @dataclass(slots=True)
 class _Modifiers:
-    """What stands before a head, gathered from right to left."""
+    """The modifiers before a head, collected from right to left."""
 
     first: int
     negated: bool = False
@@ -128,7 +128,10 @@ class _Modifiers:
 
 
 def find_cues(tokens: Sequence[Token], book: Vocabulary | None = None) -> list[Cue]:
-    """The cues of one sentence, in order, without overlap; `book` holds the words that count, the shipped ones where none is given."""
+    """The cues of a sentence, in order, without overlap.
+
+    `book` has the words that count; None: the shipped vocabulary.
+    """
     words = [token.word for token in tokens]
     book = book or vocabulary()
     idioms = _Idioms.of(words, book)
@@ -149,7 +152,7 @@ def find_cues(tokens: Sequence[Token], book: Vocabulary | None = None) -> list[C
 
 
 def _heads(words: Sequence[str], idioms: _Idioms, book: Vocabulary) -> list[int]:
-    """Indices of the words that may be a cue by themselves or begin an idiom; few of a text are."""
+    """Indices of the words that may be a cue on their own or begin an idiom; a text has few of them."""
     bases, quantified, starting = book.bases, book.quantified, idioms.starting
     return [
         index
@@ -159,12 +162,12 @@ def _heads(words: Sequence[str], idioms: _Idioms, book: Vocabulary) -> list[int]
 
 
 def _is_frequency(words: Sequence[str], cue: Cue) -> bool:
-    """Whether the cue says how often something is and not how surely."""
+    """Whether the cue is about frequency and not confidence."""
     return cue.base in FREQUENCY and words[cue.last + 1 : cue.last + 2] not in HAPPEN
 
 
 def _is_named(words: Sequence[str], cue: Cue) -> bool:
-    """Whether the cue is what the sentence is about: "the certainty of death", "the doubts of the clerk"."""
+    """Whether the cue is the topic of the sentence: "the certainty of death", "the doubts of the clerk"."""
     before = words[cue.first - 1] if cue.first else ""
     return cue.base in NAMEABLE and (
         before in DETERMINERS or (words[cue.first] in DETERMINERS and cue.last > cue.first)
@@ -172,7 +175,7 @@ def _is_named(words: Sequence[str], cue: Cue) -> bool:
 
 
 def _governed(words: Sequence[str], cues: list[Cue]) -> list[Cue]:
-    """Doubt about something doubtful is one cue near the middle: "I doubt it is unlikely"."""
+    """Merge doubt about a doubtful cue into one cue near the middle: "I doubt it is unlikely"."""
     done: list[Cue] = []
     for cue in cues:
         over = done[-1] if done else None
@@ -203,16 +206,16 @@ class _Idioms:
 
     @classmethod
     def of(cls, words: Sequence[str], book: Vocabulary) -> _Idioms:
-        """Longest match, from the left."""
+        """The longest match, from the left."""
         starting: dict[int, tuple[int, float | str | None, str]] = {}
         parts: dict[int, tuple[str, int]] = {}
-        known, said, free = book.idioms, tuple(words), 0
+        known, spoken, free = book.idioms, tuple(words), 0
         for index in [index for index, word in enumerate(words) if word in known]:
             if index < free:
                 continue
             for phrase, value in known[words[index]]:
                 stop = index + len(phrase)
-                if said[index:stop] == phrase:
+                if spoken[index:stop] == phrase:
                     starting[index] = (stop, value, " ".join(phrase))
                     if isinstance(value, str):
                         parts |= dict.fromkeys(range(index, stop), (value, index))
@@ -274,10 +277,10 @@ def _cue(
 
 
 def _strength(modifiers: _Modifiers) -> float:
-    """How much the modifiers stretch the value of a head.
+    """How much the modifiers stretch the value of a head; 1 changes nothing.
 
-    Under negation a degree weakens ("not entirely sure" is surer than "not sure"), unless it stands outside ("really not
-    sure", "not sure at all").
+    Under negation a degree weakens ("not entirely sure" is more confident than "not sure"), unless it is outside the
+    negation ("really not sure", "not sure at all").
     """
     if not modifiers.negated:
         return modifiers.strength
@@ -289,7 +292,7 @@ def _strength(modifiers: _Modifiers) -> float:
 def _degree(
     words: Sequence[str], index: int, free: int, idioms: _Idioms, book: Vocabulary
 ) -> Cue:  # fmt: skip
-    """A noun of degree with its quantity, before it ("a very good chance") or after ("the chances are slim")."""
+    """A noun of degree with its quantity before it ("a very good chance") or after it ("the chances are slim")."""
     modifiers = _modifiers(words, index, free, idioms, book)
     last, quantity = index, modifiers.quantity
     if quantity is None and words[index + 1 : index + 2] in (["are"], ["is"]):
@@ -311,7 +314,7 @@ def _degree(
 def _modifiers(
     words: Sequence[str], head: int, free: int, idioms: _Idioms, book: Vocabulary
 ) -> _Modifiers:  # fmt: skip
-    """Negation, degree and quantity before the head, back to the last cue or the first word that is none of these."""
+    """Negation, degree and quantity before the head, back to the last cue or the first other word."""
     gathered = _Modifiers(first=head)
     index = head - 1
     skipped = 0
@@ -347,7 +350,7 @@ def _modifiers(
 
 
 def _is_month(tokens: Sequence[Token], index: int) -> bool:
-    """Whether "May" is the month: beside a number, or written large inside a sentence."""
+    """Whether "May" is the month: next to a number, or with a capital inside a sentence."""
     if tokens[index].word != "may" or not tokens[index].capital:
         return False
     near = tokens[max(0, index - 1) : index + 2]

@@ -1,4 +1,4 @@
-"""Decisiveness of a wording from the confidence that people perceive in it (Yona, Aharoni & Geva 2024, equation 1)."""
+"""Decisiveness of a wording from its perceived confidence (Yona, Aharoni & Geva 2024, equation 1)."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from hedgerow.lexicon.hedges.loading import load
 
 
 def decisiveness(perceived: ArrayLike, language: str = "en") -> NDArray[np.float64]:
-    """1 where nothing lowers the perceived confidence of a plain assertion, else that confidence.
+    """Decisiveness: 1 if nothing lowers the confidence below that of a plain assertion, else the confidence.
 
     Parameters
     ----------
     perceived : array_like, shape (...)
         Mean perceived confidence, in [0, 1]; NaN stays NaN.
     language : str
-        Whose plain assertion it is compared with.
+        Language of the plain assertion that it is compared with.
 
     Notes
     -----
-    People rate plain assertions at .93: they know that these may be false. Their decisiveness is 1 all the same, as it is for the judge
-    of Yona et al.: the words hold nothing back.
+    People rate plain assertions at .93, since these may be false. Their decisiveness is still 1, as for the judge
+    of Yona et al., because the wording expresses no doubt.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""A reader of a text as a whole: sentence embeddings and style, fitted on how assertive people found 645 texts.
+"""A reader of whole texts by sentence embeddings and style, fitted on how assertive people found 645 texts.
 
-The encoder comes in as a callable: nothing here knows which model it is, but the weights (`data/perception/assertiveness.json`,
-made by `python -m benchmarks.fits.assertiveness`) are those of all-MiniLM-L6-v2 in int8.
+The encoder is passed in as a callable. The weights (`data/perception/assertiveness.json`, made by `python -m
+benchmarks.fits.assertiveness`) are for all-MiniLM-L6-v2 in int8.
 """
 
 from __future__ import annotations
@@ -33,23 +33,24 @@ FIRST_PERSON = re.compile(r"\b(I|my)\b")
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingReader:
-    """`perceive` for hedges, embeddings and style for everything else. English.
+    """Reads hedges by `perceive` and everything else by embeddings and style. English.
 
     Attributes
     ----------
     encode : callable, texts -> ndarray, shape (n, 384)
-        Unit vectors of all-MiniLM-L6-v2; called in a thread. What it raises goes through.
+        Unit vectors of all-MiniLM-L6-v2; called in a thread. Its exceptions are passed on.
 
     Notes
     -----
-    A single sentence with a hedge is read as `perceive` reads it: people were asked about those words. In a longer text with hedges
-    the plain average of its sentences counts half and the whole half; in a text without one the whole alone.
+    A single sentence with a hedge is read by `perceive`, which was fitted on such wordings. In a longer text with
+    hedges, the mean over its sentences and the reading of the whole text count half each; without hedges only the
+    latter.
     """
 
     encode: Encode
 
     async def read(self, text: str) -> Beta:
-        """The Beta of the whole text; the work is done in a thread.
+        """The Beta of the whole text; computed in a thread.
 
         Raises
         ------
@@ -63,7 +64,7 @@ class EmbeddingReader:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Fitted figures: a linear rating of assertiveness, and the confidence that readers perceive at it.
+    """Fitted weights: a linear rating of assertiveness, and the confidence perceived at each rating.
 
     Attributes
     ----------
@@ -87,7 +88,7 @@ class Weights:
         Raises
         ------
         LexiconError
-            If the vector is of another length than those of the fit.
+            If the vector does not have the length of those in the fit.
         """
         if vector.shape != self.embedding.shape:
             raise LexiconError(
@@ -98,7 +99,7 @@ class Weights:
 
 
 def perceived_by(weights: Weights, text: str, vector: Callable[[], NDArray[np.float32]]) -> Beta:
-    """The confidence of a text to a reader with these weights; the embedding is asked for where it is needed."""
+    """The confidence of a text to a reader with these weights; `encode` is only called if needed."""
     local = perceive(text)
     if local.spans and len(local.sentences) == 1:
         return local.beta
@@ -109,7 +110,10 @@ def perceived_by(weights: Weights, text: str, vector: Callable[[], NDArray[np.fl
 
 
 def style(text: str) -> list[float]:
-    """Nine figures: question marks, exclamation marks, commas and three kinds of words by word, length, length of words, sentences."""
+    """Nine features of style: counts per word of marks and three kinds of words, length, word length, sentences.
+
+    The marks are question marks, exclamation marks and commas.
+    """
     words = text.split()
     n = max(len(words), 1)
     counts = [text.count(mark) for mark in "?!,"] + [

@@ -1,4 +1,4 @@
-"""How confident a text sounds to readers, whether or not it is true. Local, no model call, well under a millisecond a sentence."""
+"""Reads how confident a text sounds, whether or not it is true: local, without a model call, under 1 ms per sentence."""
 
 from __future__ import annotations
 
@@ -17,12 +17,15 @@ from hedgerow.lexicon.perception.spotting import Marked, Span, mark
 from hedgerow.lexicon.perception.translated import check_language, languages
 
 DOUBT_WEIGHT = 4.0
-"""How much more an unsure sentence weighs in the whole: weights are exp(-4 mean). "I am not sure. It was Pinter." sounds unsure."""
+"""Extra weight of unsure sentences in the whole: weights are exp(-4 mean).
+
+"I am not sure. It was Pinter." sounds unsure.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One sentence and the confidence that readers perceive in it.
+    """One sentence with the confidence that readers perceive in it.
 
     Attributes
     ----------
@@ -44,7 +47,7 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Perceived:
-    """The confidence that readers perceive in a text: as a whole, and sentence by sentence."""
+    """The confidence that readers perceive in a text, as a whole and per sentence."""
 
     beta: Beta
     sentences: tuple[Sentence, ...]
@@ -63,24 +66,24 @@ def perceive(text: str, language: str = "en", own: Own | None = None) -> Perceiv
     text : str
         At most 500,000 characters.
     language : str
-        What the text is written in, one of `languages()`. The model is fitted on English; in the others the wordings of their lexicons
-        are recognised, at the Betas of the English entries that they translate.
+        Language of the text, one of `languages()`. The model is fitted on English; in other languages only the wordings
+        of their lexicons are recognised, with the Betas of the English entries that they translate.
     own : Own, optional
-        Of a lexicon of one's own (`Own.of(lexicon)`): in texts of its language its wordings are read at their own Betas.
+        Entries of a custom lexicon (`Own.of(lexicon)`); its wordings are read at their own Betas, in texts of its language.
 
     Returns
     -------
     Perceived
         A sentence without a hedge or booster reads as `no-hedge`; one whose only cue is an entry of the lexicon as that
-        entry; any other as the fitted model says. The whole is the mean over sentences, the unsure ones weighing more.
+        entry; any other by the fitted model. The whole is the weighted mean over sentences; unsure ones weigh more.
 
     Raises
     ------
     TextTooLong
         If the text is over the limit.
     LexiconError
-        If there is nothing to read: no letter or digit, or letters of which not one is Latin. If the language cannot be read: what
-        is not recognised would pass for a plain assertion.
+        If there is nothing to read: no letter or digit, or no Latin letter. If the language is not supported: its hedges
+        would be missed and read as plain assertions.
 
     Examples
     --------
@@ -98,7 +101,7 @@ def perceive(text: str, language: str = "en", own: Own | None = None) -> Perceiv
 
 
 def check_readable(text: str) -> None:
-    """Refuse a text in which there is nothing to read, or nothing in Latin script."""
+    """Raise an error for a text without anything to read, or without Latin letters."""
     letters = [character for character in text[:10_000] if character.isalpha()]
     if not letters and not any(character.isdigit() for character in text):
         raise LexiconError("there is nothing to read: the text holds no letter and no digit")
@@ -126,7 +129,7 @@ def _beta_of_spans(sentence: Marked, plain: Beta) -> Beta:
 
 
 def _together(betas: Sequence[Beta]) -> Beta:
-    """Several Betas as one: means and concentrations averaged, the unsure ones weighing more. One stays what it is."""
+    """The weighted mean of several Betas, by mean and concentration; unsure ones weigh more. A single one is unchanged."""
     if len(betas) == 1:
         return betas[0]
     weights = [exp(-DOUBT_WEIGHT * beta.mean) for beta in betas]

@@ -1,4 +1,7 @@
-"""What stands around a cue: whether it says how sure the writer is. "It may be Rome" does; "you may begin", "a possible cause" and "they believe" do not."""
+"""Decides by the words around a cue whether it expresses the writer's confidence.
+
+"It may be Rome" does; "you may begin", "a possible cause" and "they believe" do not.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +19,15 @@ _MEASURED = word_set(
     "unemployment gdp inflation growth employment price prices defect weight height differences intelligence"
 )
 _FOUND = word_set("found concluded discovered detected observed measured showed shows")
-"""What somebody did whose findings then "suggest a"."""
+"""Verbs for findings, which then "suggest a" result."""
 _POINTING = word_set("this these it that which")
 _SAYING = word_set(
     "message messages word words phrase sentence quote text title name term expression saying poem symbol sign arrow color colour code flag icon notation label argument statement statements prompt person people value values score number"
 )
-"""What "indicates that" by what it is made to say, and not as evidence."""
+"""Things that "indicate that" by their content and not as evidence."""
 _TENDING = word_set("seem seems seemed appear appears appeared tend tends tended")
 _CLOSING = word_set(", . ; from in yet and but however") | {""}
-"""After a "not clear" that is said of the subject."""
+"""Words after a "not clear" that is said of the subject."""
 _REPORTING = word_set(
     "previously traditionally typically last widely generally commonly often currently now sometimes usually long"
 )
@@ -34,7 +37,7 @@ _OPENING_A_CLAUSE = word_set(
 
 
 def counts(words: Sequence[str], cue: Cue) -> bool:
-    """Whether a cue says how sure the writer is."""
+    """Whether a cue expresses the writer's confidence."""
     test = _TESTS.get(cue.base)
     return test is None or test(words, cue)
 
@@ -54,7 +57,7 @@ def _is_predicate(words: Sequence[str], cue: Cue) -> bool:
 
 
 def _stands_alone(words: Sequence[str], cue: Cue) -> bool:
-    """After a form of "be", at the head of a clause, or before what it is said of."""
+    """Whether a cue follows a form of "be", begins a clause, or precedes the clause it is about."""
     before, after = word_before(words, cue), word_at(words, cue.last + 1)
     if before == "," and not OTHERS.isdisjoint(words[: cue.first]):
         return False  # "she wandered on, unsure of what was real"
@@ -96,7 +99,11 @@ def _sure(words: Sequence[str], cue: Cue) -> bool:
 
 
 def _surely(words: Sequence[str], cue: Cue) -> bool:
-    """Whether it is said of a claim: "Certainly, here it is" agrees; "clearly" is also a manner, and counts at the head of a clause and after "is"."""
+    """Whether an adverb is about a claim.
+
+    "Certainly, here it is" only agrees; "clearly" may be a manner and counts only at the start of a clause and after
+    "is".
+    """
     head, before, after = _head(words, cue), word_at(words, cue.first - 1), word_at(words, cue.last + 1)
     if head in {"certainly", "definitely"} and not cue.first:
         return after not in {",", "!", "."}
@@ -293,7 +300,7 @@ def _follows(words: Sequence[str], cue: Cue) -> bool:
 
 
 def _suggests_what_may_be(words: Sequence[str], cue: Cue) -> bool:
-    """As in "the sizes suggest they might be sold in bars": whatever suggests it is evidence, where it is nobody."""
+    """As in "the sizes suggest they might be sold in bars": any subject but a person counts as evidence."""
     says = word_at(words, cue.last + 1) in {"it", "they"} and word_at(words, cue.last + 2) in {"may", "might", "could"}
     return says and OTHERS.isdisjoint(words[max(0, cue.first - 4) : cue.first])
 
@@ -304,20 +311,23 @@ def _is_made(words: Sequence[str], cue: Cue) -> bool:
 
 
 def _is_measured(words: Sequence[str], cue: Cue) -> bool:
-    """As in "a shrinking GDP indicates", "the weight and height indicate": what was measured, not "a positive value indicates" nor "this may indicate"."""
+    """As in "a shrinking GDP indicates", "the weight and height indicate": something measured.
+
+    Not "a positive value indicates" nor "this may indicate".
+    """
     subject = words[max(0, cue.first - 5) : cue.first]
     return not _MEASURED.isdisjoint(subject) and {"to", "which", "that", "necessarily"}.isdisjoint(subject)
 
 
 def _indicates(words: Sequence[str], cue: Cue) -> bool:
-    """As in "a lower RMS error indicates that": whatever is no sign, text or code, and nobody."""
+    """As in "a lower RMS error indicates that": any subject but signs, texts, code and persons."""
     clause = words[max((at + 1 for at in range(cue.first) if words[at] in {",", ";", ":"}), default=0) : cue.first]
-    said = {"that", "which", "it", "to", '"', "“", "”"} | _SAYING | OTHERS | SUBJECT
-    return word_at(words, cue.last + 1) == "that" and bool(clause) and said.isdisjoint(clause)
+    no_evidence = {"that", "which", "it", "to", '"', "“", "”"} | _SAYING | OTHERS | SUBJECT
+    return word_at(words, cue.last + 1) == "that" and bool(clause) and no_evidence.isdisjoint(clause)
 
 
 def _is_evidence(words: Sequence[str], cue: Cue) -> bool:
-    """As in "the pattern in the numbers suggests that": evidence heads the clause."""
+    """As in "the pattern in the numbers suggests that": evidence at the start of the clause."""
     start = max((at + 1 for at in range(cue.first) if words[at] in {",", ";", ":", "that"}), default=0)
     return not (_EVIDENCE - _POINTING).isdisjoint(words[start : start + 4])
 
@@ -361,11 +371,11 @@ def _is_reported(words: Sequence[str], cue: Cue) -> bool:
 
 def _recall(words: Sequence[str], cue: Cue) -> bool:
     """As in "I do not recall", "I recall that", "I recall it being Rome": not "I recall her smile"."""
-    said = (
+    about_claim = (
         word_at(words, cue.last + 1) in {"that", "correctly", "reading", "seeing"}
         or "being" in words[cue.last + 1 : cue.last + 5]
     )
-    return _first_person(words, cue) and (said or cue.symbol.startswith("neg"))
+    return _first_person(words, cue) and (about_claim or cue.symbol.startswith("neg"))
 
 
 def _idiom(words: Sequence[str], cue: Cue) -> bool:
@@ -424,4 +434,4 @@ _TESTS: Mapping[str, Callable[[Sequence[str], Cue], bool]] = {
     "certainty": _confidence,
     "idiom": _idiom,
 }
-"""By class of cue; a class that is missing always counts."""
+"""The test for each class of cue; cues of other classes always count."""

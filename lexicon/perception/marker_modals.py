@@ -1,4 +1,4 @@
-"""What "may", "might" and "could" say: what may be so, and not what is allowed, advised, asked for or was possible to do."""
+"""Decides whether "may", "might" and "could" express possibility, not permission, advice, a request or past ability."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ _WANTING = word_set("want wish like prefer choose begin proceed verify assume no
 _BEFALLING = word_set(
     "need have be not experience face find see encounter notice feel still even get lose miss receive wonder end run require already never always qualify owe know enjoy slip fall recognize recognise suffer discover hear become"
 )
-"""What "you may" without choosing it; with any other verb "you may" permits or advises."""
+"""Verbs that are possible with "you may" without choice; with any other verb "you may" permits or advises."""
 _DERIVED = word_set("solved shown written rewritten expressed obtained derived computed factored simplified")
-"""What "may be" done with a formula, always."""
+"""Participles of steps of a derivation: "may be written" is always one."""
 _PAST = word_set(
     "was were had did knew felt said told thought saw became came went found took began seemed looked gave kept stood heard wondered wished spent wrote drew grew chose"
 )
 _OBLIQUE = word_set("has have if would may might to is are be being can")
-"""Beside which a past form is no past: "if it had been", "has had", "can be found"."""
+"""Words next to which a past form is not a past tense: "if it had been", "has had", "can be found"."""
 _ASKING = word_set("so than if until before once wish wished hoping wondering")
-"""Before "could" of an ability or a request: "I was hoping you could"."""
+"""Phrases before a "could" of ability or request: "I was hoping you could"."""
 _ABLE = word_set("feel hear sense smell taste afford")
-"""What somebody "could" do rather than what may be: "I could feel it"."""
+"""Verbs after which "could" is an ability and not a possibility: "I could feel it"."""
 _ALLOWED = word_set("serve vote marry summon reelected elected appointed")
-"""What somebody "may" do, or "may be", by law."""
+"""What somebody "may" do, or what "may be" done, by law."""
 _DETERMINERS = word_set("a an the his her its their")
 _HEADLESS = word_set("be not also cause have need require include contain lead help vary affect")
-"""After a "may" that opens a note without its subject: "May cause drowsiness", not "May your days be merry"."""
+"""Verbs after a "may" that begins a note without a subject: "May cause drowsiness", not "May your days be merry"."""
 _SUGGESTING = word_set("suggest suggests suggesting suggested indicate indicates indicating indicated")
 _SKIPPED = word_set('also even then ( * _ ` " “ ‘')
-"""Between a modal and its verb."""
+"""Words between a modal and its verb."""
 
 
 def says_what_may_be(words: Sequence[str], cue: Cue) -> bool:
@@ -67,7 +67,7 @@ def says_what_may_be(words: Sequence[str], cue: Cue) -> bool:
 
 
 def _verb(words: Sequence[str], cue: Cue) -> str:
-    """The verb after a modal, also behind what commas part from it: "might, for example, be"."""
+    """The verb after a modal, also after an insertion between commas: "might, for example, be"."""
     first = cue.last + 1
     if word_at(words, first) == "," and "," in words[first + 1 : first + 5]:
         first = words.index(",", first + 1) + 1
@@ -85,7 +85,7 @@ def _is_permitted(words: Sequence[str], cue: Cue, before: str, after: str) -> bo
 
 
 def _is_possibility(words: Sequence[str], cue: Cue, before: str, after: str) -> bool:
-    """Whether "could" says what may be, and not what somebody was able to do or is asked for."""
+    """Whether "could" is a possibility and not a past ability or a request."""
     if before in {"he", "she"} and after not in {"be", "have", "potentially", "possibly"}:
         return False
     return not (
@@ -129,12 +129,12 @@ def _is_chosen(words: Sequence[str], cue: Cue, before: str) -> bool:
 
 
 def _clause(words: Sequence[str]) -> Sequence[str]:
-    """What stands behind the last comma."""
+    """The words after the last comma."""
     return words[max((at + 1 for at, word in enumerate(words) if word == ","), default=0) :]
 
 
 def _unquoted(words: Sequence[str]) -> Sequence[str]:
-    """The words without what stands between straight quotation marks: it has a tense of its own."""
+    """The words without text inside straight quotation marks, which has its own tense."""
     if words.count('"') < 2:
         return words
     marks = list(accumulate(word == '"' for word in words))
@@ -142,13 +142,16 @@ def _unquoted(words: Sequence[str]) -> Sequence[str]:
 
 
 def _said_to_be(words: Sequence[str]) -> Sequence[str]:
-    """The words after "suggesting that", where these stand: what is suggested has a tense of its own."""
+    """The words after "suggesting that", if present: the suggestion has its own tense."""
     at = next((at for at in range(len(words) - 1, 0, -1) if words[at] == "that" and words[at - 1] in _SUGGESTING), None)
     return words if at is None else words[at + 1 :]
 
 
 def _is_past(words: Sequence[str]) -> bool:
-    """Whether what stands before "could" tells of the past: then it says what somebody was able to do. "If they had data, it could" does not."""
+    """Whether the words before "could" are in the past, so that it is an ability.
+
+    "If they had data, it could" is not.
+    """
     return any(
         (word in _PAST or (word.endswith("ed") and _is_finite(words, at)))
         and _OBLIQUE.isdisjoint(words[max(0, at - 4) : at + 2])
@@ -159,7 +162,10 @@ def _is_past(words: Sequence[str]) -> bool:
 
 
 def _is_finite(words: Sequence[str], at: int) -> bool:
-    """Whether a form in -ed tells of the past: it follows a pronoun, or stands before its object ("he built", "it included a", not "based on")."""
+    """Whether a form in -ed is a past tense: after a pronoun or before its object ("he built", "it included a").
+
+    Not "based on".
+    """
     return words[at - 1] in OTHERS | SUBJECT | {"it"} or word_at(words, at + 1) in _DETERMINERS
 
 

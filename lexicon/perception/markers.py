@@ -1,7 +1,8 @@
-"""Epistemic markers of a text, each under one standardised name: what marker internal confidence is counted by. English.
+"""Finds the epistemic markers of a text, each with a standardised name, which marker internal confidence counts.
+English.
 
-The grammar of cues (cues.py) finds them, with a narrower list of words (`data/perception/markers.json`) and a test of what stands around
-each (marker_context.py).
+The grammar of cues (cues.py) finds them, with a shorter word list (`data/perception/markers.json`) and a test of the
+words around each (marker_context.py).
 """
 
 from __future__ import annotations
@@ -25,26 +26,26 @@ from hedgerow.lexicon.text.sentences import sentence_spans
 from hedgerow.lexicon.text.words import Token, tokenize, word_set
 
 SEVERAL = "<several>"
-"""Stands where one marker is kept of a text that bears more."""
+"""Used as the marker of a text that has more than one."""
 GAP = 3
-"""How many words on the next cue may begin for both to be one marker, where only glue stands between."""
+"""Number of words after a cue within which the next may begin to form one marker, with only glue between them."""
 _OWN = frozenset({"think", "know", "guess", "suspect", "bet", "recall"})
 _VERBS = word_set(
     "think believe assume suppose imagine presume reckon figure surmise expect know guess suspect gather bet recall remember"
 )
 _GLUE = word_set("to be been a an also even very well")
-"""Words between two cues that are one marker: "could be a possibility"."""
+"""Words that may connect two cues into one marker: "could be a possibility"."""
 _LEADING = (
     BE
     | SUBJECT
     | word_set("it there that this these which a an the seem seems seemed will would to of so and but or my here as")
 )
-"""Words that lead up to a marker: "it is likely" is "likely"."""
+"""Words before a marker that are not part of its name: "it is likely" is "likely"."""
 _LEMMAS = {"seems": "seem", "seemed": "seem", "seeming": "seem", "appears": "appear", "appeared": "appear", "appearing": "appear", "suggests": "suggest", "suggested": "suggest",
            "indicates": "indicate", "indicated": "indicate", "suggesting": "suggest", "indicating": "indicate", "rumoured": "rumored", "sceptical": "skeptical", "doubts": "doubt", "hypothesised": "hypothesized",
            "theorised": "theorized"}  # fmt: skip
 _I = word_set("i am will have would had")
-"""Large in any sentence: "I'm", "I'll"."""
+"""Capitalised in any sentence: "I'm", "I'll"."""
 _WORD = re.compile(r"[a-z]+")
 
 
@@ -66,7 +67,7 @@ class Marker:
 
 
 def find_markers(text: str) -> tuple[Marker, ...]:
-    """Epistemic markers of a text, in order, without overlap.
+    """The epistemic markers of a text, in order, without overlap.
 
     Parameters
     ----------
@@ -90,19 +91,19 @@ def find_markers(text: str) -> tuple[Marker, ...]:
 
 
 def marker_of(text: str) -> str | None:
-    """The name of the one marker of a sentence, `NO_MARKER` where it has none, None where it has several.
+    """The name of the only marker of a sentence; `NO_MARKER` if it has none, None if it has several.
 
     Examples
     --------
     >>> marker_of("It was Rome."), marker_of("Perhaps it was Rome."), marker_of("Perhaps it was, but I'm not sure.")
     ('<no_hedge>', 'perhaps', None)
     """
-    found = find_markers(text)
-    return NO_MARKER if not found else found[0].name if len(found) == 1 else None
+    markers = find_markers(text)
+    return NO_MARKER if not markers else markers[0].name if len(markers) == 1 else None
 
 
 def standard(phrase: str) -> str:
-    """The standardised name of a marker that was extracted already.
+    """The standardised name of a marker that was already extracted.
 
     Examples
     --------
@@ -112,9 +113,9 @@ def standard(phrase: str) -> str:
     if phrase.strip().lower() in {"", NO_MARKER}:
         return NO_MARKER
     check_length(phrase)
-    found = [of for start, end in sentence_spans(phrase) for of in _of_sentence(phrase, start, end, is_phrase=True)]
-    if len(found) == 1:
-        return found[0].name
+    markers = [of for start, end in sentence_spans(phrase) for of in _of_sentence(phrase, start, end, is_phrase=True)]
+    if len(markers) == 1:
+        return markers[0].name
     words = [token.word for token in tokenize(phrase)]
     return _name(words[:-1] if words[-1:] == ["that"] else words)
 
@@ -124,18 +125,20 @@ def _of_sentence(text: str, start: int, end: int, *, is_phrase: bool = False) ->
         return
     tokens = tokenize(text, start, end)
     words = [token.word for token in tokens]
-    for found in _merged(words, _epistemic(tokens, words, is_phrase)):
-        yield Marker(tokens[found.first].start, tokens[found.last].end, found.name)
+    for marker in _merged(words, _epistemic(tokens, words, is_phrase)):
+        yield Marker(tokens[marker.first].start, tokens[marker.last].end, marker.name)
 
 
 def _may_hold(parts: Sequence[str]) -> bool:
-    """Whether a sentence of these words, parted at apostrophes and hyphens, may hold a marker: most hold none, and this is quickly seen."""
+    """A quick test whether a sentence of these words, split at apostrophes and hyphens, may have a marker; most have
+    none.
+    """
     return not _signs().isdisjoint(parts) or not (LACKING.isdisjoint(parts) or LACKED.isdisjoint(parts))
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A range of tokens and the name of what stands there."""
+    """A range of tokens and the name of the marker there."""
 
     first: int
     last: int
@@ -143,7 +146,10 @@ class _Found:
 
 
 def _epistemic(tokens: Sequence[Token], words: Sequence[str], is_phrase: bool) -> list[_Found]:
-    """The cues that are markers, and what says that the writer does not know, in order; all cues of a marker that was extracted already."""
+    """The cues that are markers, and the phrases for not knowing, in order.
+
+    For a marker that was already extracted, all of its cues.
+    """
     bare = is_phrase and len(words) <= BARE + 1 and all(word.isalpha() or word == "." for word in words)
     cues = [
         cue
@@ -159,7 +165,7 @@ def _epistemic(tokens: Sequence[Token], words: Sequence[str], is_phrase: bool) -
 
 
 def _is_title(tokens: Sequence[Token], cue: Cue) -> bool:
-    """Whether the cue opens a quoted name ("Seems Like Old Times") or stands in one ("Call Me Maybe", "Because I Don't Know What To Do")."""
+    """Whether the cue is in a title: "Seems Like Old Times", "Call Me Maybe", "Because I Don't Know What To Do"."""
     if _is_named(tokens, cue):
         return True
     opens = cue.first > 0 and tokens[cue.first - 1].word in {'"', "“", "*", "_"}
@@ -171,7 +177,7 @@ def _is_title(tokens: Sequence[Token], cue: Cue) -> bool:
 
 
 def _is_named(tokens: Sequence[Token], cue: Cue) -> bool:
-    """Whether the cue is large and follows a large word of its sentence, as in "Call Me Maybe" and "Kevin (Probably) Saves the World"."""
+    """Whether the cue is capitalised after a capitalised word, as in "Kevin (Probably) Saves the World"."""
     in_brackets = cue.first > 1 and tokens[cue.first - 1].word == "("
     before = tokens[cue.first - 2 if in_brackets else cue.first - 1] if cue.first else None
     if before is None or not before.capital or not tokens[cue.first].capital:
@@ -182,7 +188,7 @@ def _is_named(tokens: Sequence[Token], cue: Cue) -> bool:
 
 
 def _merged(words: Sequence[str], found: Sequence[_Found]) -> Iterator[_Found]:
-    """Markers with nothing but glue between them as one: "could potentially", "could be wrong"."""
+    """Markers with only glue between them merged into one: "could potentially", "could be wrong"."""
     groups: list[list[_Found]] = []
     for of in found:
         last = groups[-1][-1].last if groups else -GAP - 1
@@ -196,7 +202,7 @@ def _merged(words: Sequence[str], found: Sequence[_Found]) -> Iterator[_Found]:
 
 
 def _name_of(words: Sequence[str], cue: Cue) -> str:
-    """The name of one cue: "I do not think" for a verb of its writer, else its words."""
+    """The name of one cue: "I do not think" for a verb in the first person, else its words."""
     head = words[cue.last]
     if cue.base in _OWN and head in _VERBS and words[cue.first] not in {"best", "educated", "wild"}:
         owner = "my" if "my" in words[max(0, cue.first - 2) : cue.first] else "I"
@@ -205,39 +211,42 @@ def _name_of(words: Sequence[str], cue: Cue) -> str:
 
 
 def _name_within(words: Sequence[str], first: int, last: int, *, whole: bool = False) -> str:
-    """The name of a range of words. None but words of the vocabulary stand in it, so that a name tells nothing else of its text."""
+    """The name of a range of words.
+
+    It has only words of the vocabulary, so that a name reveals nothing else of its text.
+    """
     return _name([word for word in words[first : last + 1] if word in _sayable()], whole=whole)
 
 
 def _name(words: Sequence[str], *, whole: bool = False) -> str:
-    """The words without what leads up to them, verbs in one form; fixed phrases whole."""
+    """The words without introductory ones, verbs in one form; fixed phrases unchanged."""
     first = 0
     while not whole and first < len(words) - 1 and words[first] in _LEADING:
         first += 1
-    said = " ".join("I" if word == "i" else _LEMMAS.get(word, word) for word in words[first:])
-    return said.replace("can not", "cannot")
+    name = " ".join("I" if word == "i" else _LEMMAS.get(word, word) for word in words[first:])
+    return name.replace("can not", "cannot")
 
 
 @cache
 def _book() -> Vocabulary:
     """The words that may be markers, with the values and modifiers of the vocabulary."""
     raw = _raw()
-    whole = vocabulary()
-    values = {base: (plain, negated) for base, plain, negated in whole.bases.values()}
+    shipped = vocabulary()
+    values = {base: (plain, negated) for base, plain, negated in shipped.bases.values()}
     bases = {word: (base, *_valued(values[base])) for base, words in raw["words"].items() for word in words.split()}
     idioms: dict[str, list[tuple[tuple[str, ...], float | str | None]]] = {}
-    known = {words: value for entries in whole.idioms.values() for words, value in entries}
+    known = {words: value for entries in shipped.idioms.values() for words, value in entries}
     for phrase in raw["idioms"]:
         words = tuple(phrase.split())
         idioms.setdefault(words[0], []).append((words, known.get(words, 0.0)))
     longest_first = {word: tuple(sorted(entries, key=lambda entry: -len(entry[0]))) for word, entries in idioms.items()}
     return replace(
-        whole, bases=bases, idioms=longest_first, quantified=word_set(raw["quantified"]), subjects={}, followers={}
+        shipped, bases=bases, idioms=longest_first, quantified=word_set(raw["quantified"]), subjects={}, followers={}
     )
 
 
 def _valued(values: tuple[float | None, float | None]) -> tuple[float, float]:
-    """Both states of a word count as a cue here; what stands around it decides."""
+    """Both states of a word count as a cue here; the words around it decide."""
     plain, negated = values
     return (0.0 if plain is None else plain, 0.0 if negated is None else negated)
 
@@ -266,7 +275,7 @@ def _raw() -> Any:
 
 @cache
 def _signs() -> frozenset[str]:
-    """Words of which a sentence with a cue holds one: those that are cues, and of each idiom without any of them its rarest."""
+    """Words of which any sentence with a cue has one: the cues, and the rarest word of each idiom without them."""
     raw = _raw()
     singles = word_set(f"{' '.join(raw['words'].values())} {raw['quantified']}")
     phrases = [words for entries in _book().idioms.values() for words, value in entries if not isinstance(value, str)]

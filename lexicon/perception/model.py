@@ -1,7 +1,7 @@
-"""The small model behind perception: a logistic regression on the features of a sentence, fitted on people's readings.
+"""The model of perceived confidence: a logistic regression on features of a sentence, fitted on people's ratings.
 
-Its features are the cues of the sentence and the words in and around them. Names and numbers are not among them, so a claim about Paris
-sounds as sure as the same claim about Oslo. Its weights are data (`data/perception/perception.json`), made by
+Its features are the cues of the sentence and the words in and around them, without names and numbers, so a claim about
+Paris sounds as sure as the same claim about Oslo. Its weights are data (`data/perception/perception.json`), made by
 `python -m benchmarks.fits.lexicon`.
 """
 
@@ -20,20 +20,20 @@ from hedgerow.lexicon.perception.cues import Cue, Vocabulary, find_cues, vocabul
 from hedgerow.lexicon.text.words import Token
 
 LONGEST = 4
-"""Words in the longest word feature."""
+"""Largest number of words in a word feature."""
 
 PLAIN_VALUE = 3.0
-"""Logits at which a plain assertion stands in the hand-set vocabulary: cue values are taken from there."""
+"""Value in logits of a plain assertion in the hand-set vocabulary; cue values are relative to it."""
 
 NUMERIC_SCALE = 2.0
-"""Weight of a numeric feature against an indicator under the same L2 penalty."""
+"""Scale of a numeric feature relative to an indicator, under the same L2 penalty."""
 
 _MARKS = {",": ",", ";": ",", ":": ",", "—": ",", "–": ",", "?": "?", "!": "!"}
 _BARRIER = "_"
 
 
 def features(tokens: Sequence[Token], cues: Sequence[Cue], book: Vocabulary | None = None) -> dict[str, float]:
-    """Features of a sentence by name; empty where it holds no cue.
+    """Features of a sentence by name; empty if it has no cue.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def _numbers(tokens: Sequence[Token], cues: Sequence[Cue]) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """Fitted figures.
+    """Fitted weights of the model.
 
     Attributes
     ----------
@@ -113,19 +113,19 @@ class Model:
     spread: tuple[float, float, float]
 
     def mean(self, present: Mapping[str, float]) -> float:
-        """Perceived confidence, in (0, 1), of a sentence with these features."""
+        """Perceived confidence of a sentence with these features, in (0, 1)."""
         weights = self.weights
         return 1.0 / (
             1.0 + exp(-self.intercept - sum(weights.get(name, 0.0) * value for name, value in present.items()))
         )
 
     def concentration(self, mean: float) -> float:
-        """How much people agree on a phrase perceived at this mean."""
+        """Concentration of the Beta at this mean; higher = people agree more."""
         constant, linear, square = self.spread
         return exp(constant + linear * mean + square * mean * mean)
 
     def beta(self, present: Mapping[str, float]) -> Beta:
-        """Mean and concentration together."""
+        """The Beta of a sentence with these features."""
         mean = self.mean(present)
         return Beta.from_mean(mean, self.concentration(mean))
 
@@ -139,7 +139,7 @@ def model() -> Model:
 
 
 def perceived(tokens: Sequence[Token]) -> Beta:
-    """The confidence that readers perceive in words that hold at least one cue."""
+    """The confidence that readers perceive in words with at least one cue."""
     return model().beta(features(tokens, find_cues(tokens)))
 
 

@@ -1,4 +1,4 @@
-"""Where a writer says that they lack the knowledge for an answer: "I do not have enough information", "it is hard to say"."""
+"""Finds where a writer says that they do not know the answer: "I do not have enough information", "it is hard to say"."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ FOUND_OUT = word_set("determined known confirmed verified ascertained predicted 
 _HARD_TO = word_set("answer determine say tell know predict pinpoint assess judge estimate")
 GIVING = word_set("provide give offer find access")
 AT_HAND = word_set("available memorized memorised hand")
-"""Said of what somebody does not have who does not know it: "I do not have that date on hand"."""
+"""Words after something the writer does not have: "I do not have that date on hand"."""
 ASSURED = word_set(
     "reliable confirmed verified verifiable definitive authoritative exact precise accurate known canonical official"
 )
-"""Of what somebody has not who does not know it: "I do not have a confirmed date"."""
+"""Describe something the writer does not have: "I do not have a confirmed date"."""
 _RIGHT = word_set("correct right accurate")
-"""Of what somebody has it from: "if my information is correct"."""
+"""Describe the writer's source: "if my information is correct"."""
 _HARD = word_set("hard harder difficult impossible")
-"""What something is to do for somebody who lacks knowledge."""
+"""Describe an action for which the writer lacks knowledge."""
 _SCARCE = word_set("insufficient limited little unavailable lack")
-"""What is said of information that the writer has not got, or too little of."""
+"""Describe information that the writer lacks or has too little of."""
 NOT_KNOWING = (
     KNOWING
     | _SCARCE
@@ -46,23 +46,23 @@ NOT_KNOWING = (
         "specific found can could not unable able hard difficult impossible possible to have be more need needed required"
     )
 )
-"""What stands in the name of a marker by which the writer does not know: "not have information", whatever information it is."""
+"""Words in the name of a marker for not knowing: "not have information", whatever the information is."""
 _SURELY = word_set("confidently reliably accurately definitively conclusively")
-"""Between "cannot" and "give": what is given is an answer, whatever it is called."""
+"""Between "cannot" and "give"; then the thing given is an answer, whatever it is called."""
 _MISSING = word_set("information info record records details data source sources")
 _KEPT = word_set("data database knowledge records memory")
-"""Where something is "not in my" that the writer does not know."""
+"""Where something is "not in my", if the writer does not know it."""
 _ABOUT = word_set("available provided about on regarding to found")
-"""After "no information", where the writer has none; also after "is", "has been"."""
+"""After "no information", also after "is" or "has been", if the writer has none."""
 _LEARNING = word_set("know determine verify confirm predict")
-"""What somebody has not "the capability to" do who lacks knowledge."""
+"""Actions that somebody without knowledge has no "capability to" do."""
 _NEEDED = word_set("need needed required require")
 _FINDABLE = word_set("my our value values solution solutions way root roots job time")
-"""What somebody "cannot find" without lacking knowledge."""
+"""Things that somebody "cannot find", which is no lack of knowledge."""
 _PHRASES = word_set("lie lies joke jokes story stories truth difference apart")
-"""What "cannot tell" without lacking knowledge."""
+"""Objects of "cannot tell", which is no lack of knowledge."""
 _THINGS = word_set("functions instrument instruments tools features devices software capabilities internet personal")
-"""What somebody has no access to without lacking knowledge."""
+"""Things somebody has no access to, which is no lack of knowledge."""
 
 _HEADS = (
     TELLING
@@ -73,15 +73,18 @@ _HEADS = (
     | _HARD
     | word_set("more further additional available my found have possess")
 )
-"""By these, and by what stands after "be", `not_knowing` knows that there is something to look at."""
+"""Words (and any word after "be") at which `not_knowing` looks for a marker."""
 LACKED = _HEADS | FOUND_OUT | KNOWING | ASSURED | AT_HAND
-"""Words of which one stands in whatever says that the writer does not know, beside one of `LACKING`."""
+"""Every phrase for not knowing has one of these words and one of `LACKING`."""
 LACKING = _SCARCE | _NEEDED | word_set("not t dont cannot no if unable") | _HARD
-"""Words of which one stands there too; "t" is what "can't" ends with."""
+"""Every phrase for not knowing has one of these words; "t" is the end of "can't"."""
 
 
 def not_knowing(words: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """As in "I do not have enough information", "I cannot provide an accurate answer", "it is hard to say": token ranges."""
+    """Token ranges of phrases for not knowing.
+
+    As in "I do not have enough information", "I cannot provide an accurate answer", "it is hard to say".
+    """
     if LACKING.isdisjoint(words):
         return
     for index, word in enumerate(words):
@@ -126,7 +129,7 @@ def not_knowing(words: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def _for_want(words: Sequence[str], index: int) -> bool:
-    """As in "without knowing the magazine it is hard to": what is hard for want of knowledge; not "this makes it hard"."""
+    """As in "without knowing the magazine it is hard to": hard because of missing knowledge; not "this makes it hard"."""
     at = words.index("without") if "without" in words else len(words)
     lacked = not (KNOWING | {"knowing"}).isdisjoint(words[at + 1 : at + 4])
     return lacked and word_at(words, index - 2) not in {"make", "makes", "making", "made"}
@@ -141,16 +144,16 @@ def _scarce(words: Sequence[str], index: int) -> tuple[int, int] | None:
         there = {"there", "have"}.isdisjoint(words[max(0, index - 4) : index])
         return None if there else (index, index + 1)
     of = words[max(0, index - 8) : index]
-    said = (
+    missing = (
         word_at(words, index - 1) in BE
         and not _MISSING.isdisjoint(of)
         and words[index] not in {"insufficient", "little"}
     )
-    return (index, index) if said else None
+    return (index, index) if missing else None
 
 
 def _is_answer(words: Sequence[str], index: int) -> bool:
-    """Whether what cannot be given, or told, is an answer: not "cannot provide a loan", "cannot tell a lie"."""
+    """Whether the thing not given or told is an answer: not "cannot provide a loan", "cannot tell a lie"."""
     if words[index] == "tell":
         return within(words, index, _PHRASES) is None
     if words[index] == "find" and not SUBJECT.isdisjoint(words[max(0, index - 4) : index]):
@@ -162,13 +165,13 @@ def _is_answer(words: Sequence[str], index: int) -> bool:
 
 
 def _clause(words: Sequence[str], index: int) -> Sequence[str]:
-    """The words of the clause before a word, ten at most."""
+    """The words of the clause before a word, at most ten."""
     start = max((at + 1 for at in range(index) if words[at] in {",", ";", ":", "but"}), default=0)
     return words[max(start, index - 10) : index]
 
 
 def _lacked(words: Sequence[str], index: int) -> int | None:
-    """The last word of what is not had after "have": "the information", "a confirmed date", "that specific", "her name memorized"."""
+    """Index of the last word of the object of "have": "the information", "a confirmed date", "her name memorized"."""
     if words[index + 1 : index + 3] in (["that", "specific"], ["the", "specific"]):
         return index + 2
     if (end := within(words, index, KNOWING | ASSURED)) is not None:
@@ -186,7 +189,7 @@ def _is_at_hand(words: Sequence[str], at: int) -> bool:
 
 
 def _missing(words: Sequence[str], index: int) -> int | None:
-    """Where "no information", "no reliable record" begins; not "there is no further information"."""
+    """Index where "no information", "no reliable record" begins; not "there is no further information"."""
     lead = next((at for at in range(index - 2, max(index - 5, -1), -1) if words[at] == "no"), None)
     if lead is not None and not ASSURED.isdisjoint(words[lead + 1 : index]):
         return lead
@@ -205,7 +208,11 @@ def _missing(words: Sequence[str], index: int) -> int | None:
 
 
 def _needed(words: Sequence[str], index: int) -> int | None:
-    """The last word of "more information would be needed to confirm", "more context to answer" after "I need", "more information" after "to determine who won, we need"; None elsewhere."""
+    """Index of the last word of a phrase that asks for more information; None if there is none.
+
+    As in "more information would be needed to confirm"; "more context to answer" after "I need"; "more information"
+    after "to determine who won, we need".
+    """
     if KNOWING.isdisjoint(words[index + 1 : index + 2]):
         return None
     own = not _NEEDED.isdisjoint(words[max(0, index - 1) : index]) and not SUBJECT.isdisjoint(words[max(0, index - 4) : index])  # fmt: skip
@@ -222,7 +229,7 @@ def _needed(words: Sequence[str], index: int) -> int | None:
 
 
 def _inability(words: Sequence[str], index: int) -> int | None:
-    """Where "cannot", "unable to", "hard to" or "not possible to" begins before a verb and its adverb, None where nothing of the kind does."""
+    """Index where "cannot", "unable to", "hard to" or "not possible to" begins before a verb; None if there is none."""
     verb, to = words[index], index - 1
     if words[to].endswith("ly"):
         to -= 1

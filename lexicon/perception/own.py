@@ -1,4 +1,4 @@
-"""The entries of a lexicon of one's own, as the reader needs them: their wordings, at their own Betas, before those of the shipped lexicon."""
+"""The entries of a custom lexicon as the reader uses them: their wordings, at their own Betas, before the shipped ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ARTICLES = frozenset({"a", "an", "the"})
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """What a lexicon says otherwise than the shipped one of its language.
+    """The differences of a custom lexicon from the shipped one of its language.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Own:
     book : Book
         Wordings of its own entries.
     plain : Beta
-        The confidence perceived in a plain assertion: of its own `no-hedge`, else of the shipped one.
+        The confidence perceived in a plain assertion: by its own `no-hedge` entry, else by the shipped one.
     """
 
     language: str
@@ -38,7 +38,7 @@ class Own:
 
     @classmethod
     def of(cls, lexicon: Lexicon) -> Own | None:
-        """Of a lexicon; None where it has no entry of its own.
+        """The own entries of a lexicon; None if it has none.
 
         Raises
         ------
@@ -56,10 +56,10 @@ class Own:
         return cls(lexicon.language, book, plain.beta)
 
     def find(self, tokens: Sequence[Token], cues: Sequence[Cue]) -> tuple[list[Wording], list[Cue]]:
-        """The own wordings of an English sentence, and the cues that stand beside them.
+        """The own wordings in an English sentence, and the cues beside them.
 
-        A wording gives way to a cue that modifies it ("very likely" is not the own "likely"); one whose words the grammar of cues knows counts only
-        where that sees a cue ("may" is not the month).
+        A cue that modifies a wording replaces it ("very likely" is not the own "likely"). A wording whose words the
+        grammar of cues knows counts only where the grammar finds a cue ("may" is not the month).
         """
         words = [token.word for token in tokens]
         kept = [
@@ -76,7 +76,7 @@ def _meet(wording: Wording, cue: Cue) -> bool:
 
 def _stands(wording: Wording, words: Sequence[str], met: Sequence[Cue], tokens: Sequence[Token]) -> bool:
     if met and wording.hedge is None:
-        return False  # the grammar of cues reads a negation better
+        return False  # the grammar of cues handles negation better
     if not met:
         return not find_cues(tokens[wording.first : wording.last + 1])
     return _ARTICLES.issuperset(words[min(cue.first for cue in met) : wording.first])

@@ -1,4 +1,4 @@
-"""What people read in a marker that was found by its standardised name."""
+"""The confidence that people perceive in a marker given by its standardised name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hedgerow.lexicon.text.words import tokenize
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The confidence that people read in a marker.
+    """The confidence that people perceive in a marker.
 
     Attributes
     ----------
@@ -36,18 +36,21 @@ class Reading:
 
     @property
     def decisiveness(self) -> float | None:
-        """How decisive a sentence with it sounds, in [0, 1]: 1 where it is no less sure than a plain assertion; None as of `mean`."""
+        """Decisiveness of a sentence with it, in [0, 1]: 1 if it sounds as sure as a plain assertion; None if `mean` is
+        None.
+        """
         return None if self.beta is None else float(decisiveness(self.beta.mean))
 
 
 @lru_cache(maxsize=4096)
 def people_read(marker: str) -> Reading:
-    """The reading of a standardised marker: of the lexicon entry of these words, else of the fitted reader, which knows some words and not others.
+    """The reading of a standardised marker: by its lexicon entry, else by the fitted reader, which does not know all
+    words.
 
     Raises
     ------
     LexiconError
-        If there is nothing to read in it.
+        If there is nothing to read.
 
     Examples
     --------
@@ -60,12 +63,12 @@ def people_read(marker: str) -> Reading:
     if (entry := _entries().get(_words(marker))) is not None:
         return Reading(entry.beta, entry)
     readings = (perceive(text) for text in (marker, f"It is {marker} that it was so."))
-    return Reading(next((one.beta for one in readings if one.spans), None), None)
+    return Reading(next((reading.beta for reading in readings if reading.spans), None), None)
 
 
 @lru_cache(maxsize=1)
 def _entries() -> dict[str, Hedge]:
-    """Entries by their words, and by these without what leads up to them: "I am fairly sure" is found by "fairly sure"."""
+    """Entries by their words, with and without introductory ones: "I am fairly sure" is found by "fairly sure"."""
     found: dict[str, Hedge] = {}
     for hedge in load():
         for wording in [hedge.phrase, *hedge.variants] if hedge.phrase else []:

@@ -1,6 +1,7 @@
-"""Readers: whoever says how confident a text sounds. `perceive` needs no model; here are the language models that stand in for people.
+"""Readers, which rate how confident a text sounds; here with language models in place of people.
 
-RALC scores wordings by an ensemble of language models. The models come in as callables: nothing here knows where they live.
+`perceive` needs no model. RALC scores wordings by an ensemble of language models. The models are passed in as
+callables.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from hedgerow.lexicon.perception.spotting import check_length
 
 
 class Reader(Protocol):
-    """Says how confident a wording sounds, whether or not it is true."""
+    """Rates how confident a wording sounds, whether or not it is true."""
 
     async def read(self, text: str) -> Beta:
         """The confidence perceived in the text as a whole.
@@ -27,7 +28,7 @@ class Reader(Protocol):
         Raises
         ------
         TextTooLong, LexiconError
-            If the text cannot be read, or no usable reading came of it.
+            If the text cannot be read, or there is no usable reading.
         """
         ...
 
@@ -39,14 +40,14 @@ class ModelReader:
     Attributes
     ----------
     models : sequence of callables, prompt -> answer
-        What they raise goes through.
+        Their exceptions are passed on.
     passes : int
         How often each is asked, >= 1.
 
     Notes
     -----
-    An answer without a number from 0 to 100 does not count. Half of the answers at least must hold one: a Beta of the few
-    that happened to parse would say more about the parser than about the text.
+    An answer without a number from 0 to 100 does not count. At least half of the answers must have one: a Beta of a few
+    parsed answers would be unreliable.
     """
 
     models: Sequence[Ask]
@@ -57,7 +58,7 @@ class ModelReader:
             raise LexiconError("a model reader needs one model and one pass at least")
 
     async def read(self, text: str) -> Beta:
-        """Ask all models at once; the likelihood fit to their scores."""
+        """Ask all models at once and fit a Beta to their scores by maximum likelihood."""
         check_length(text)
         check_readable(text)
         prompt = scoring_prompt(text)

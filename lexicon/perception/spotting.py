@@ -1,4 +1,4 @@
-"""Hedges and boosters in a text, as spans: what a rewriter takes out before it puts a new hedge in, and what marker analysis counts."""
+"""Finds hedges and boosters in a text as spans, for the rewriter to remove and for marker analysis to count."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from hedgerow.lexicon.text.sentences import sentence_spans
 from hedgerow.lexicon.text.words import Token, tokenize, word_set
 
 LIMIT = 500_000
-"""Longest text that is read, characters: some five seconds of work. No answer of a model comes near it."""
+"""Longest text that is read, in characters: about five seconds of work. No answer of a model is that long."""
 
 _ADVERBIAL = word_set("surely modal must should often hearsay always never rarely sometimes either")
 _VERBS = word_set("am is are was were be been have has had do does would will can could seems seem must")
 _OPENING = _VERBS | word_set(
     "i we it there that this my our a an the being as to in with from for if at of all what any some here say honestly frankly me just"
 )
-"""Words that belong to a cue where they stand right before it: "I am" of "I am not sure", "there is a" of "there is a chance"."""
+"""Words directly before a cue that belong to it: "I am" of "I am not sure", "there is a" of "there is a chance"."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of text that says how sure the speaker is.
+    """A stretch of text that expresses the speaker's confidence.
 
     Attributes
     ----------
@@ -48,11 +48,11 @@ class Span:
         Offsets into the text, `text[start:end]`.
     text : str
     kind : {"hedge", "booster"}
-        hedge: lowers the perceived confidence against a plain assertion; booster: stresses it.
+        hedge: sounds less confident than a plain assertion; booster: emphasises confidence.
     beta : Beta
         The confidence that readers perceive in these words alone.
     hedge : str or None
-        Id of the lexicon entry, where the words are one.
+        Id of the lexicon entry, if the words are one.
     """
 
     start: int
@@ -65,7 +65,10 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A sentence with its cues and spans; what perception builds on. `own`: Betas of wordings of a lexicon of one's own, which are not cues."""
+    """A sentence with its cues and spans, the input of perception.
+
+    `own`: Betas of wordings of a custom lexicon, which are not cues.
+    """
 
     start: int
     end: int
@@ -83,14 +86,14 @@ def spot(text: str, language: str = "en") -> tuple[Span, ...]:
     text : str
         At most 500,000 characters.
     language : str
-        English is read by a grammar of cues; of the other languages in `languages()` the wordings of their lexicons are known.
+        English is read by a grammar of cues, the other languages in `languages()` by the wordings of their lexicons.
 
     Raises
     ------
     TextTooLong
         If the text is over the limit.
     LexiconError
-        If the language cannot be read.
+        If the language is not supported.
 
     Examples
     --------
@@ -101,13 +104,13 @@ def spot(text: str, language: str = "en") -> tuple[Span, ...]:
 
 
 def check_length(text: str) -> None:
-    """Refuse a text over the limit."""
+    """Raise an error for a text over the limit."""
     if len(text) > LIMIT:
         raise TextTooLong(f"the text has {len(text):,} characters; at most {LIMIT:,} are read")
 
 
 def mark(text: str, language: str = "en", own: Own | None = None) -> list[Marked]:
-    """The sentences of a text with their cues (English alone has any) and spans; wordings of one's own come before the shipped ones."""
+    """The sentences of a text with their cues (English only) and spans; custom wordings come before the shipped ones."""
     check_language(language)
     check_length(text)
     if language == "en":
@@ -170,7 +173,7 @@ def _phrases() -> Wordings:
 
 
 def _ranges(tokens: Sequence[Token], cues: Sequence[Cue]) -> list[tuple[int, int, Hedge | None]]:
-    """Token ranges of the spans: wordings of the lexicon that hold a cue, then the remaining cues with their opening words."""
+    """Token ranges of the spans: wordings of the lexicon with a cue, then the other cues with their opening words."""
     words = [token.word for token in tokens]
     taken: list[tuple[int, int, Hedge | None]] = []
     free = 0
@@ -200,7 +203,7 @@ def _entry(words: Sequence[str], cue: Cue, free: int) -> tuple[int, int, Hedge] 
 
 
 def _open(words: Sequence[str], cue: Cue, free: int) -> int:
-    """The first word of a span: adverbs stand alone, other cues take "I am", "there is a", "it seems" before them."""
+    """Index of the first word of a span: other cues than adverbs include "I am", "there is a", "it seems" before them."""
     first = cue.first
     if cue.base in _ADVERBIAL or (
         cue.base in {"likely", "possible", "unlikely"} and "that" not in words[cue.last + 1 : cue.last + 2]
@@ -208,6 +211,6 @@ def _open(words: Sequence[str], cue: Cue, free: int) -> int:
         return first
     while first > free and words[first - 1] in _OPENING:
         first -= 1
-    while first < cue.first and words[first] in _VERBS:  # a subject other than a pronoun keeps its verb
+    while first < cue.first and words[first] in _VERBS:  # a subject that is no pronoun keeps its verb
         first += 1
     return first

@@ -1,7 +1,7 @@
-"""Hedges in languages that have a lexicon and no grammar of cues: the wordings of the lexicon's entries, their variants, and negation.
+"""Finds hedges in languages with a lexicon but no grammar of cues: its wordings, their variants, and negation.
 
-A language is two data files: a lexicon (`data/<code>.json`) and what taking its texts apart needs (`data/text/<code>.json`). The Betas are
-those of the English entries that they translate: no reader of German, French or Spanish was asked.
+A language has two data files: a lexicon (`data/<code>.json`) and the data to split its texts (`data/text/<code>.json`).
+The Betas are those of the English entries that they translate; no readers of German, French or Spanish were asked.
 """
 
 from __future__ import annotations
@@ -21,12 +21,15 @@ from hedgerow.lexicon.text.words import Token, tokenize
 
 Wordings = Mapping[str, tuple[tuple[tuple[str, ...], Hedge], ...]]
 REACH = 2
-"""How many words before a wording may negate it: "no es probable"."""
+"""Number of words before a wording within which a negation applies: "no es probable"."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """A wording in a sentence, by its first and last token. `hedge` is None where it is negated: that is none of the entries."""
+    """A wording in a sentence, by its first and last token.
+
+    `hedge` is None if it is negated, which is no entry.
+    """
 
     first: int
     last: int
@@ -37,7 +40,7 @@ class Wording:
 
 @dataclass(frozen=True, slots=True)
 class Book:
-    """Wordings by their first word, longest first, and the words that turn them round."""
+    """Wordings by their first word, longest first, and the words that negate them."""
 
     wordings: Wordings
     negations: frozenset[str]
@@ -50,7 +53,7 @@ class Book:
         edges: frozenset[str],
         common: frozenset[str] = frozenset(),
     ) -> Book:
-        """Of entries: their phrases, variants and frames, but for frames that say nothing beside `common` words."""
+        """The wordings of entries: phrases, variants and frames, without frames that have only `common` words."""
         by_words: dict[tuple[str, ...], Hedge] = {}
         for hedge in hedges:
             for text in [hedge.phrase, *hedge.variants, *map(_wording, hedge.frames)] if hedge.phrase else ():
@@ -63,12 +66,12 @@ class Book:
 
 @cache
 def languages() -> tuple[str, ...]:
-    """The languages whose hedges can be read: English, then those that have a lexicon and a text file here."""
+    """The languages whose hedges can be read: English, then those with a lexicon and a text file here."""
     return ("en", *sorted((known() - {"en"}).intersection(builtin_names())))
 
 
 def check_language(language: str) -> None:
-    """Refuse a language that cannot be read: its hedges would all pass for plain assertions.
+    """Raise an error for an unsupported language: its hedges would be missed and read as plain assertions.
 
     Raises
     ------
@@ -79,7 +82,7 @@ def check_language(language: str) -> None:
 
 
 def find_wordings(tokens: Sequence[Token], book: Book) -> list[Wording]:
-    """Wordings of a book in a sentence, in order, without overlap; the longest from the left."""
+    """Wordings of a book in a sentence, in order, without overlap; the longest first, from the left."""
     words = [token.word for token in tokens]
     wordings: list[Wording] = []
     free = index = 0
@@ -99,7 +102,7 @@ def find_wordings(tokens: Sequence[Token], book: Book) -> list[Wording]:
 def _read(
     words: Sequence[str], first: int, last: int, free: int, hedge: Hedge, negations: frozenset[str]
 ) -> Wording:  # fmt: skip
-    """The wording, with a negation right before it."""
+    """The wording, including a negation directly before it."""
     for at in range(first - 1, max(free, first - REACH) - 1, -1):
         if not words[at][0].isalnum():
             break
@@ -110,7 +113,7 @@ def _read(
 
 @cache
 def _negated(sure: bool) -> Beta:
-    """The confidence perceived in a negated wording: that of English readers in "not sure", or in "not unlikely"."""
+    """The confidence perceived in a negated wording: that of English readers in "not sure" or "not unlikely"."""
     return perceived(tokenize("not sure" if sure else "not unlikely"))
 
 
@@ -142,7 +145,7 @@ def _wording(frame: Frame) -> str:
 
 
 def _trimmed(words: list[str], edges: frozenset[str]) -> tuple[str, ...]:
-    """Without conjunctions and marks at either end: "aber sicher bin ich nicht" is read without "aber" as well."""
+    """Without conjunctions and marks at either end: "aber sicher bin ich nicht" is recognised without "aber" too."""
     start, stop = 0, len(words)
     while start < stop and (words[start] in edges or not words[start][0].isalnum()):
         start += 1

@@ -1,1 +1,1 @@
-"""How text is taken apart: sentences, words, numbers, negation, languages. No hedge and no HTTP in here."""
+"""Splits text into sentences and words, and recognises numbers, negation and languages. No hedges and no HTTP here."""

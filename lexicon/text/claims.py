@@ -1,7 +1,7 @@
-"""The claims of a text: what its sentences, list items and table cells say, one thing each, with the words that say of whom.
+"""Splits a text into claims: one statement each, from sentences, list items and table cells, with their context.
 
-Where they stand is all that is read here; whether a sentence says anything that can be right or wrong is for the caller to tell. Code,
-headings, quotations and the labels before an answer are never claims; headings, labels and the line before a list are context.
+Only the position of claims is found here; whether one can be right or wrong is decided by the caller. Code, headings,
+quotations and labels before an answer are never claims; headings, labels and the line before a list are context.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from hedgerow.lexicon.text.clauses import clauses, subject_of
 from hedgerow.lexicon.text.sentences import Piece, pieces
 
 MOST = 200
-"""Claims that are found in one text: those after them are left alone."""
+"""Largest number of claims in one text; later ones are ignored."""
 LONGEST_CELL = 200
-"""Characters up to which a table cell is a fact and not a text of its own."""
+"""Length in characters up to which a table cell is a single fact."""
 Kind = Literal["sentence", "item", "cell"]
 Says = Callable[[str, Kind], bool]
-"""(sentence, list item or cell, which of them) -> whether it says something that may be right or wrong."""
+"""(sentence, list item or cell; its kind) -> whether it says something that can be right or wrong."""
 
 _RULE = frozenset(" \t|:=-")
 _CELL = re.compile(r"(?:\\.|[^|\\])+")
@@ -34,15 +34,15 @@ _LONGEST_CONTEXT = 160
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One thing that a text says.
+    """One statement of a text.
 
     Attributes:
-        text: its own words, as they stand in the text.
-        context: whom or what it is said of, where that stands elsewhere: the subject of an earlier part, what a list is introduced by, a label,
-            the names of a table's row and column. "" where nothing is missing.
+        text: its own words, as in the text.
+        context: what it is about, if that is elsewhere: the subject of an earlier part, the line before a list, a label,
+            the names of a table's row and column. "" if nothing is missing.
         start, end: offsets of `text`.
         kind: what it is, or is a part of.
-        sentence: index into `sentences(text)` of the sentence or list item that says it; None for a table cell.
+        sentence: index into `sentences(text)` of its sentence or list item; None for a table cell.
     """
 
     text: str
@@ -54,12 +54,12 @@ class Claim:
 
     @property
     def statement(self) -> str:
-        """The claim so that it can be read alone: "Passy: died there in 1934"."""
+        """The claim with its context, readable on its own: "Passy: died there in 1934"."""
         return f"{self.context}: {self.text}" if self.context else self.text
 
 
 def claims(text: str, says: Says = lambda _text, _kind: True, language: str = "en") -> tuple[Claim, ...]:
-    """The claims of a text, in order, `MOST` at most. Linear in its length.
+    """The claims of a text, in order, at most `MOST`. Time linear in its length.
 
     Examples
     --------
@@ -75,11 +75,11 @@ def claims(text: str, says: Says = lambda _text, _kind: True, language: str = "e
 
 
 class _Reader:
-    """One pass over the pieces of a text, with what is known on the way.
+    """One pass over the pieces of a text, with the context found so far.
 
     Attributes:
         heading, introduction, label, subject: context for what follows.
-        columns: names of the columns of the table that is being read; None outside tables.
+        columns: names of the columns of the current table; None outside tables.
     """
 
     def __init__(self, says: Says, language: str) -> None:
@@ -105,7 +105,7 @@ class _Reader:
             position += len(piece.text)
 
     def _note(self, between: str) -> None:
-        """A heading, or a label before what follows."""
+        """Record a heading, or a label before the next piece."""
         if between.lstrip().startswith("#"):
             self.heading, self.introduction, self.label = between.strip(_MARKS), "", ""
         elif between.rstrip(" *_").endswith(":"):
@@ -132,12 +132,12 @@ class _Reader:
         return ", ".join(filter(None, (around, label, pronoun)))
 
     def _remember(self, sentence: str) -> None:
-        """The last subject that is a name: whom the pronouns after it mean."""
+        """Record the last subject that is a name, which later pronouns refer to."""
         if self._language == "en" and (subject := subject_of(sentence)) and not _PRONOUN.match(subject):
             self.subject = subject if _NAME.search(subject) else self.subject
 
     def _row(self, line: str, position: int, following: str) -> Iterator[Claim]:
-        """A line of a table: the names of its columns, its rule, or a row of facts."""
+        """Read a line of a table: the names of its columns, its rule, or a row of facts."""
         cells = [(match.start(), match.group()) for match in _CELL.finditer(line)]
         if _is_rule(line) or not cells:
             return
@@ -159,5 +159,5 @@ class _Reader:
 
 
 def _is_rule(line: str) -> bool:
-    """Whether a line is the rule under the names of a table's columns."""
+    """Whether a line is the rule below the column names of a table."""
     return "-" in line and _RULE.issuperset(line)

@@ -1,8 +1,9 @@
-"""A sentence that says several things, taken apart into the clauses that say them.
+"""Splits a sentence with several statements into clauses with one statement each.
 
-English is split where a second clause with a finite verb of its own begins: after a semicolon, before ", and he ...", and where one
-subject has two verbs ("was born in Rome and died in Paris"). In doubt a sentence stays whole: a part that has lost its sense would
-be measured wrongly, a whole that says two things is only measured coarsely. Other languages are split at semicolons alone.
+English is split where a second clause with its own finite verb begins: after a semicolon, before ", and he ...", and
+where one subject has two verbs ("was born in Rome and died in Paris"). When in doubt a sentence stays whole: a part
+without its meaning would be measured wrongly, while a whole sentence is only measured less precisely. Other languages
+are split at semicolons only.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from hedgerow.lexicon.text.shape import leading, shape
 from hedgerow.lexicon.text.words import word_set
 
 FEWEST_WORDS = 3
-"""Words of a part that stands on its own."""
+"""Fewest words of a part."""
 LONGEST = 1_000
-"""Characters up to which a sentence is taken apart."""
+"""Length in characters of the longest sentence that is split."""
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _JOINT = re.compile(r";\s+(?:(?:and|but)\s+)?|,\s+(?:and|but|while|whereas)\s+|\s+(?:and|but)\s+")
 _SEMICOLON = re.compile(r";\s+")
@@ -27,7 +28,7 @@ _GOVERNING = re.compile(
     r"\W*(?:if|unless|although|though|when|while|because|since|as|after|before|until|once)\b|.*\b(?:if|unless|whether|not only|either|neither|both|between)\s",
     re.IGNORECASE | re.DOTALL,
 )
-"""A condition, a time or a pair holds its halves together: neither says by itself what the sentence says."""
+"""A condition, a time or a pair: neither half alone says what the sentence says."""
 _SUBJECTS = w.SUBJECT_PRONOUNS - word_set("i we you who that")
 _FINITE = w.AUXILIARIES | w.FINITE_VERBS
 _PRESENT = w.PRESENT_VERBS | word_set("is are isn't aren't has have hasn't haven't do does can may will must")
@@ -36,20 +37,20 @@ _INTRODUCING = w.PREPOSITIONS | w.PARTICIPLES | word_set("despite off upon accor
 _MOST_SUBJECT_WORDS = 12
 _NOBODY = word_set("there here")
 _GOVERNED = re.compile(r"\b(?:to|can|could|may|might|will|would|shall|should|must|cannot)\s+(?:[a-z]+ly\s+)?[a-z]+\b")
-"""A modal or "to" with its verb: it governs a second bare verb too ("are likely to cost more and attract fewer")."""
+"""A modal or "to" with its verb, which also governs a second bare verb ("are likely to cost more and attract fewer")."""
 _DESCRIBED = re.compile(
     r"\b(?:used|made|called|known|based|found|held|given|taken|faced|involved|required|needed)\s+(?:in|by|for|to|on|at|from|as|with|during)\b"
 )
-"""A participle behind its noun, not a verb of its own: "the methods used in the laboratory"."""
+"""A participle after its noun, which is not a verb of its own: "the methods used in the laboratory"."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A stretch of a sentence that says one thing.
+    """A stretch of a sentence with one statement.
 
     Attributes:
         start, end: offsets into the sentence.
-        subject: whom it is said of, where that stands in an earlier part; else "".
+        subject: the subject, if it is in an earlier part; else "".
     """
 
     start: int
@@ -58,7 +59,7 @@ class Clause:
 
 
 def clauses(sentence: str, language: str = "en") -> tuple[Clause, ...]:
-    """The parts of a sentence, in order; one, the whole, where it says one thing or is not to be split. Linear in its length.
+    """The clauses of a sentence, in order; the whole sentence if it cannot be split. Time linear in its length.
 
     Examples
     --------
@@ -68,15 +69,15 @@ def clauses(sentence: str, language: str = "en") -> tuple[Clause, ...]:
     >>> len(clauses("She wrote novels and plays about women."))
     1
     """
-    whole = (Clause(0, len(sentence)),)
+    unsplit = (Clause(0, len(sentence)),)
     if len(sentence) > LONGEST:
-        return whole
+        return unsplit
     hidden = masked(sentence)
     if language != "en":
-        return _at_semicolons(hidden) or whole
+        return _at_semicolons(hidden) or unsplit
     if _GOVERNING.match(hidden):
-        return whole
-    found: list[Clause] = []
+        return unsplit
+    parts: list[Clause] = []
     start, subject = 0, ""
     for joint in _JOINT.finditer(hidden):
         before = subject or subject_of(sentence[start : joint.start()])
@@ -84,13 +85,15 @@ def clauses(sentence: str, language: str = "en") -> tuple[Clause, ...]:
         if not _has_predicate(left, continues=bool(subject)) or len(_WORD.findall(right)) < FEWEST_WORDS:
             continue
         if (has_own := _begins_clause(left, right, joint.group())) is not None:
-            found.append(Clause(start, joint.start(), subject))
+            parts.append(Clause(start, joint.start(), subject))
             start, subject = joint.end(), "" if has_own else before
-    return (*found, Clause(start, len(sentence), subject)) if found else whole
+    return (*parts, Clause(start, len(sentence), subject)) if parts else unsplit
 
 
 def subject_of(sentence: str) -> str:
-    """The words before an English sentence's first finite verb, without an introduction or what stands between commas; "" where no verb is known.
+    """The words before an English sentence's first finite verb; "" if no verb is recognised.
+
+    Introductory phrases and text between commas are left out.
 
     >>> subject_of("Marie Curie, who was born in Warsaw, won two prizes."), subject_of("Born in 1876, in Karachi, Jinnah was a lawyer.")
     ('Marie Curie', 'Jinnah')
@@ -116,7 +119,9 @@ def subject_of(sentence: str) -> str:
 
 
 def _begins_clause(left: str, right: str, joint: str) -> bool | None:
-    """Whether the part after a joint names its own subject (True) or goes on with the one before it (False); None: it is not a clause."""
+    """Whether the part after a joint has its own subject (True), continues the previous one (False), or is no clause
+    (None).
+    """
     words = [match.group() for match in _WORD.finditer(right[:200])]
     first, second = words[0].lower(), words[1].lower()
     if first in _SUBJECTS:
@@ -131,20 +136,23 @@ def _begins_clause(left: str, right: str, joint: str) -> bool | None:
 
 
 def _only_described(part: str) -> bool:
-    """Whether the only verb of a part is a participle behind its noun."""
+    """Whether the only verb of a part is a participle after its noun."""
     match = _DESCRIBED.search(part)
     return match is not None and _verb_index(list(_WORD.finditer(part[: match.start()] + part[match.end() :]))) is None
 
 
 def _has_predicate(part: str, *, continues: bool) -> bool:
-    """Whether a part has a finite verb with something after it; one that goes on with a subject may begin with the verb."""
+    """Whether a part has a finite verb with words after it.
+
+    A part that continues a subject may begin with the verb.
+    """
     tokens = list(_WORD.finditer(part))
     at = 0 if continues and tokens and tokens[0].group().lower() in _FINITE else _verb_index(tokens)
     return at is not None and len(tokens) - at > 2
 
 
 def _verb_index(tokens: Sequence[re.Match[str]]) -> int | None:
-    """The first finite verb after the first token that does not belong to a relative clause."""
+    """Index of the first finite verb after the first token that is not in a relative clause."""
     pending = 0
     for i, token in enumerate(tokens[1:], 1):
         lower = token.group().lower().replace("’", "'")
@@ -162,7 +170,7 @@ def _is_adverb(word: str) -> bool:
 
 
 def _go_together(left: str, verb: str) -> bool:
-    """Whether a second verb is in the tense of the first: "plays" after "wrote" is a noun."""
+    """Whether a second verb has the tense of the first: "plays" after "wrote" is a noun."""
     first = next((word for match in _WORD.finditer(left) if (word := match.group().lower()) in _FINITE), "")
     return (first in _PRESENT) == (verb in _PRESENT)
 

@@ -1,7 +1,7 @@
-"""English closed-class words and the few open-class lists that framing a sentence needs.
+"""English closed-class words and the few open-class lists needed to place a hedge.
 
-No tagger: a request has under a millisecond for this. Where these lists do not decide, callers fall back to frames that
-are right for any text.
+There is no part-of-speech tagger, since a request has less than a millisecond for this. Where these lists do not
+decide, callers use frames that are right for any text.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ MODALS = word_set(
 AUXILIARIES = BE | HAVE | DO | MODALS
 SUBJECT_PRONOUNS = word_set("i he she it they we you this that these those there who everyone everybody nobody someone")
 CERTAIN_SUBJECTS = word_set("i he she they we it there")
-"""Pronouns after which the next word that is not an adverb can only be a finite verb, when they open a sentence."""
+"""Pronouns that, at the start of a sentence, are followed by a finite verb as the next word that is no adverb."""
 
 RELATIVISERS = word_set(
     "who whom whose which that when where why how what while because although though if unless whether"
 )
 CONJUNCTIVE_PREPOSITIONS = word_set("after before since until as than once")
-"""Open a clause only where a pronoun follows ("after he was", not "after the war")."""
+"""Open a clause only before a pronoun ("after he was", not "after the war")."""
 
 PAST_VERBS = word_set(
     "wrote became went took gave began knew grew drew flew sang swam chose spoke stole wore froze ate came ran died won "
@@ -117,7 +117,7 @@ PLAIN_OPENERS = (
         "eating drinking using making taking doing having being going reading playing"
     )
 )
-"""Words that are written small inside a sentence, so that their capital at its start may go."""
+"""Words in lower case inside a sentence, so that their capital at its start can be removed."""
 CLOSED_CLASS = (
     DETERMINERS
     | (SUBJECT_PRONOUNS - {"i"})
@@ -125,4 +125,7 @@ CLOSED_CLASS = (
     | RELATIVISERS
     | word_set("yes no and or both either neither several many most some various numerous")
 )
-"""Openers that are small even before a name ("the Beatles", "in Paris"); the others may be a part of it ("Red Sea")."""
+"""Of these, words in lower case even before a name ("the Beatles", "in Paris").
+
+The others may be part of the name ("Red Sea").
+"""

@@ -1,7 +1,8 @@
-"""Which English sentences open with an instruction ("Boil the eggs.", "In a bowl, combine flour and sugar.", "Then click Save.").
+"""Recognises English instructions by their start ("Boil the eggs.", "In a bowl, combine flour and sugar.").
 
-The one list of imperatives: what words an answer, what guards it and what decides whether it claims anything know instructions from here. No tagger: a word that is
-as often a noun ("Water boils at ...", "Place names ...", "Research on sleep shows ...") instructs only where what follows it shows a verb.
+The only list of imperatives; all parts of the program that must recognise instructions use it. No tagger: a word that
+is as often a noun ("Water boils at ...", "Place names ...", "Research on sleep shows ...") counts as an instruction
+only if the words after it show that it is a verb.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ VERBS = word_set(
     varnish verify visit wait wake walk wash watch wear weave weigh weld whip whisk wipe withdraw wrap wring write zoom
     """
 )
-"""What instructions begin with: in kitchens, workshops and gardens, on screens, in first aid, in class, at work and on the road."""
+"""Verbs that begin instructions in cooking, crafts, gardening, software, first aid, school, work and traffic."""
 NOUNS_TOO = word_set(
     """
     account approach balance bandage bolt book call challenge change clean clear clip coat commit complete compress conduct contrast cool copy core
@@ -57,12 +58,12 @@ NOUNS_TOO = word_set(
     tape target tear test toast trace track train transfer travel treat trust type value view volunteer vote warm water welcome wish work worry
     """
 )
-"""Begin instructions too, and as often open a sentence as nouns."""
+"""Words that begin instructions but are as often nouns at the start of a sentence."""
 
 _OBJECTS = (DETERMINERS - {"that", "both", "all"}) | word_set(
     "it them him me us you yourself all both two three four five six seven eight nine ten half up down out off away apart back aside"
 )
-"""Follow a verb and seldom a noun: "Water the plants", "Turn off"."""
+"""Words that follow a verb and rarely a noun: "Water the plants", "Turn off"."""
 _ADJUNCTS = (PREPOSITIONS - {"of", "because", "due", "than", "like"}) | word_set(
     "until till while when if whether how what where gently firmly thoroughly well again"
 )
@@ -71,34 +72,34 @@ _LED_BY = word_set(
     "always never please gently slowly just quickly immediately optionally otherwise now do not don't"
 )
 _ON_SCREEN = word_set("click select choose tap open install enable disable restart uninstall launch press")
-"""What is done to things whose names have capitals: "Click Save"."""
+"""Actions on things whose names are capitalised: "Click Save"."""
 _TITLE = re.compile(
     r"[A-Z][\w']*(?: (?:[A-Z][\w']*|a|an|the|of|in|on|by|to|for|and|or))* [A-Z][\w']*|Put (?:simply|differently|briefly|bluntly)\b.*"
 )
-"""A text without a stop whose words have capitals ("Stand by Me"), or a way of saying."""
+"""A capitalised text without a full stop ("Stand by Me"), or a fixed expression."""
 _TELLS = word_set("notice note recall observe remember")
-"""Make the reader look at what follows: "Notice that the more positive ..."."""
+"""Ask the reader to look at what follows: "Notice that the more positive ..."."""
 _STATES = word_set("stay get keep remain")
-"""What a participle follows: "Stay hydrated by drinking water."."""
+"""Verbs that may be followed by a participle: "Stay hydrated by drinking water."."""
 _NUMBERS = word_set("one two three four five six seven eight nine ten")
 _SUBORDINATES = RELATIVISERS | word_set("until till once before after as")
 _FINITE = AUXILIARIES | FINITE_VERBS
 _CLAUSE = 14
-"""Words within which a noun that opens a sentence has its verb."""
+"""Number of words within which a noun at the start of a sentence has its verb."""
 _LONGEST = 200
-"""Characters that are looked at."""
+"""Number of characters that are read."""
 _WORD = re.compile(r"[^\W\d_][\w'-]*|\d[\d.,]*")
 _INTRODUCTION = re.compile(
     r"(?:in|on|using|with|when|if|once|after|before|to|for|while|at|from|until|as soon as|during|without|by|under|over)\b[^,.;:]{2,120}, (?=[a-z])",
     re.IGNORECASE,
 )
-"""What may stand before the verb: "In a large bowl, combine ..."."""
+"""A phrase that may come before the verb: "In a large bowl, combine ..."."""
 _DO_NOT = re.compile(r"(?:(?:[Aa]lso|[Pp]lease|[Tt]hen|[Aa]nd|[Ss]o)\b,? )?(?:[Dd]o not|[Dd]on't) [a-z]+\b[^?]*$")
-"""Forbids, whatever the verb; "Don't Look Up" is a title."""
+"""A prohibition, with any verb; "Don't Look Up" is a title."""
 
 
 def instructs(sentence: str) -> bool:
-    """Whether an English sentence, without its marker, opens with an imperative. Linear in its first 200 characters.
+    """Whether an English sentence, without its list marker, begins with an imperative. Reads its first 200 characters.
 
     >>> instructs("Boil the eggs and boil the water."), instructs("In a bowl, combine flour and sugar."), instructs("Never mix bleach with acid.")
     (True, True, True)
@@ -132,7 +133,7 @@ def instructs(sentence: str) -> bool:
 
 
 def _is_verb_here(words: Sequence[str], *, introduced: bool) -> bool:
-    """Whether a word that may be an imperative is one, by the words behind it."""
+    """Whether a word that may be an imperative is one here, judged by the words after it."""
     first, second = words[0].lower(), words[1].lower()
     if words[1][0].isupper() or introduced:  # "Kill Bill was released", "In football, set pieces are"
         named = first not in _ON_SCREEN and (first in NOUNS_TOO or _is_title(words))
@@ -149,7 +150,10 @@ def _is_verb_here(words: Sequence[str], *, introduced: bool) -> bool:
 
 
 def _is_subject(words: Sequence[str]) -> bool:
-    """Whether the first two words are nouns, and the third their verb ("Place names often end"), or the second a verb ("Cook sailed to")."""
+    """Whether the first words are a noun phrase with its verb.
+
+    Two nouns and a verb ("Place names often end"), or a noun and a verb ("Cook sailed to").
+    """
     second, third = words[1].lower(), words[2].lower()
     if (second in FINITE_VERBS and not second.endswith("s")) or (second.endswith("ed") and third in PREPOSITIONS):
         return True
@@ -159,12 +163,12 @@ def _is_subject(words: Sequence[str]) -> bool:
 
 
 def _is_title(words: Sequence[str]) -> bool:
-    """Whether the longer words all have capitals: "Drive My Car"."""
+    """Whether all longer words have capitals: "Drive My Car"."""
     return all(word[0].isupper() for word in words if len(word) > 3)
 
 
 def _has_verb(words: Sequence[str]) -> bool:
-    """Whether a finite verb stands before anything that opens another clause."""
+    """Whether there is a finite verb before anything that opens another clause."""
     for word in words[:_CLAUSE]:
         if word.lower() in _SUBORDINATES:
             return False

@@ -1,7 +1,8 @@
-"""Which language a text is in, with an honest "unknown", and what the shipped languages' data files know of them.
+"""Identifies the language of a text, or says "unknown"; and gives the data on the supported languages.
 
-A language is a file in `data/text/`: function words tell it, negations and a little grammar let it be taken apart. The file `other.json`
-holds function words of languages that are recognised only so that they are not taken for one of the others.
+Each supported language has a file in `data/text/`: function words to recognise it, negations, and a little grammar to
+split it. `other.json` has function words of languages that are only recognised so that they are not mistaken for a
+supported one.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from hedgerow.lexicon.text.words import word_set
 
 DATA = Path(__file__).parents[1] / "data" / "text"
 _SAMPLE = 2000
-"""Characters that are looked at; more would not change the verdict."""
+"""Number of characters that are read; more would not change the result."""
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _ADDRESS = re.compile(r"\b[\w.+-]{1,64}@[\w.-]+|\b[a-z]{2,10}://\S+|\bwww\.\S+", re.IGNORECASE)
 _INITIAL = re.compile(r"(?<!\w)[A-Z]\.(?=\s)")
-"""Of a name: "David W. Duclon" holds no Polish "w"."""
+"""The initial in a name: "David W. Duclon" does not contain a Polish "w"."""
 _OPERATOR = re.compile(r"[=^*<>≤≥≈√∑∫·]|\d\s*[+/]\s*\d")
 _UNKNOWN = "und"  # ISO 639: undetermined
 _SCRIPTS = (
@@ -34,12 +35,12 @@ _SCRIPTS = (
     (0x2E80, "zh"), (0x3040, "ja"), (0x3100, "zh"), (0x3130, "ko"), (0x3190, "zh"), (0xA000, _UNKNOWN), (0xAC00, "ko"),
     (0xD7B0, _UNKNOWN), (0xF900, "zh"), (0xFB00, ""), (0xFB1D, "he"), (0xFB50, "ar"), (0xFF00, ""), (0xFF66, "ja"), (0xFFA0, _UNKNOWN),
 )  # fmt: skip
-"""First character of a script and the language that is mostly written in it; "" is Latin, or no letter."""
+"""First character of a script, and the language mostly written in it; "" is Latin, or no letter."""
 _STARTS = [start for start, _ in _SCRIPTS]
 _CYRILLIC = (("uk", "іїєґ"), ("ru", "ыэё"))
 _PERSIAN = "پچژگ"
 _ENDINGS = ("s", "ed", "ing", "ly", "ion", "er", "ic", "al", "y", "e")
-"""Endings of which an English sentence without function words has one at least ("Newton discovered gravity.")."""
+"""Endings; an English sentence without function words has a word with one of them ("Newton discovered gravity.")."""
 _PAST = word_set(
     """
     bit blew bought broke brought built caught chose cost cut dealt drank drew drove dug fed fell felt fled flew fought found gave got grew held hid hit hung kept knew
@@ -47,33 +48,38 @@ _PAST = word_set(
     threw told took tore went woke wore
     """
 )
-"""English verbs of the past without such an ending: "Lewis hid Olivia on North Brother Island."."""
+"""English past-tense verbs without such an ending: "Lewis hid Olivia on North Brother Island."."""
 _IN_NAMES = frozenset(
     ["af", "al", "bin", "da", "das", "de", "degli", "dei", "del", "della", "den", "der", "des", "di", "do", "dos", "du", "el", "ibn",
      "la", "las", "le", "les", "los", "ten", "ter", "van", "vom", "von", "zu", "zum", "zur"]
 )  # fmt: skip
-"""Small words inside names, which are the same in every language ("Leonardo da Vinci.")."""
+"""Small words inside names, the same in all languages ("Leonardo da Vinci.")."""
 CLEAR, ALONE = 1.5, 0.8
-"""Score from which an answer shows its language whatever that of its question, a function word of one language alone counting 1; the same
-where the question is missing."""
+"""Scores from which an answer determines its own language: with a question, and without one.
+
+A function word that only one language has counts 1.
+"""
 _ROUNDING = 1e-6
-"""By how much equal scores may differ, which were added up in another order."""
+"""Tolerance for equal scores that were summed in different order."""
 TITLE, TITLE_CLEAR = 4, 2.5
-"""Words up to which an answer may be a foreign title ("Der Ring des Nibelungen"), and the score from which it is taken for a sentence."""
+"""Number of words up to which an answer may be a foreign title ("Der Ring des Nibelungen").
+
+And the score from which it counts as a sentence.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """What framing a hedge needs to know of a language.
+    """The grammar needed to place a hedge in a language.
 
     Attributes:
-        finite: finite verbs after which an adverb may stand.
-        opening: those of them that may open a statement, where the language leaves the subject out.
-        subjects: pronouns that may stand between an inverted verb and the adverb ("ist er wahrscheinlich").
-        relativisers: words that open a clause of their own; after one, no place in the sentence is sure.
-        small: first words that are written small inside a sentence.
-        polar: yes and no, with what follows them.
-        no_answer: how sentences begin that give no answer.
+        finite: finite verbs that an adverb may follow.
+        opening: those of them that may begin a statement, if the language can omit the subject.
+        subjects: pronouns that may come between an inverted verb and the adverb ("ist er wahrscheinlich").
+        relativisers: words that open a subordinate clause; after one, no place for an adverb is safe.
+        small: first words that are in lower case inside a sentence.
+        polar: yes and no, with the punctuation after them.
+        no_answer: beginnings of sentences that give no answer.
     """
 
     finite: frozenset[str]
@@ -87,13 +93,13 @@ class Grammar:
 
 @cache
 def known() -> frozenset[str]:
-    """The languages that are taken apart: those with a data file of their own."""
+    """The supported languages: those with their own data file."""
     return frozenset(path.stem for path in DATA.glob("??.json"))
 
 
 @cache
 def grammar(language: str) -> Grammar:
-    """The grammar of a known language other than English, whose grammar is `shape`."""
+    """The grammar of a supported language other than English, whose grammar is in `shape`."""
     raw = _file(language)["grammar"]
     polar, no_answer = "|".join(raw["polar"]), "|".join(raw["no_answer"])
     return Grammar(
@@ -109,32 +115,32 @@ def grammar(language: str) -> Grammar:
 
 @cache
 def function_words(language: str) -> frozenset[str]:
-    """The words by which a known language is told."""
+    """The words by which a supported language is recognised."""
     return frozenset(_file(language)["function_words"].split())
 
 
 @cache
 def negations(language: str) -> frozenset[str]:
-    """The words of a known language that negate."""
+    """The negating words of a supported language."""
     return frozenset(_file(language)["negations"].split())
 
 
 def language_of(text: str, question: str = "") -> str | None:
-    """The language of an answer as its ISO 639-1 code, None where it is unknown.
+    """The language of an answer as its ISO 639-1 code; None if unknown.
 
-    An answer that does not show its language by itself ("Paris.") takes that of its question. Where neither shows one, plain ASCII is taken
-    for English.
+    An answer that does not show its language ("Paris.") takes that of its question. If neither does, plain ASCII counts
+    as English.
 
     >>> language_of("It was Paris."), language_of("Paris", "Quelle est la capitale de la France ?"), language_of("Łódź")
     ('en', 'fr', None)
     >>> language_of("Vincent van Gogh.", "Who painted The Starry Night?"), language_of("Leonardo da Vinci.", "Wer malte die Mona Lisa?")
     ('en', 'de')
     """
-    text, question = (_ADDRESS.sub(" ", one[:_SAMPLE]) for one in (text, question))  # an address is in no language
+    text, question = (_ADDRESS.sub(" ", part[:_SAMPLE]) for part in (text, question))  # an address has no language
     is_name, script = _is_name(text), _by_script(question)
     scores = {} if is_name else _scores(text)
     enough = ALONE if not question else TITLE_CLEAR if len(_WORD.findall(text)) <= TITLE else CLEAR
-    # an answer in the question's script that holds much code is in that language
+    # an answer in the question's script that is mostly code is in the question's language
     language = _by_script(text) or (script and _by_script(_without_latin(text))) or _by_words(scores, enough)
     if language is None:
         of_question = _scores(question)
@@ -149,7 +155,7 @@ def language_of(text: str, question: str = "") -> str | None:
 
 
 def _is_name(text: str) -> bool:
-    """Whether a text is a name with small words in it, which says nothing of the language that it stands in."""
+    """Whether a text is a name with small words in it, which does not show the language around it."""
     words = _WORD.findall(text)
     if (
         len(words) < 3
@@ -162,8 +168,10 @@ def _is_name(text: str) -> bool:
 
 
 def _is_foreign(text: str, scores: Mapping[str, float]) -> bool:
-    """Whether a text of several words is in a language that nothing here knows: no English function word, and either a small word with
-    letters that English lacks, or a whole sentence with a function word of another language or without one English ending.
+    """Whether a text of several words is in an unsupported language.
+
+    It has no English function word, and either a small word with letters that English lacks, or it is a whole sentence
+    with a function word of another language or without any English ending.
     """
     words = _WORD.findall(text)
     if scores.get("en", 0.0) >= 0.5 or len(words) < 3:
@@ -182,13 +190,13 @@ def _is_foreign(text: str, scores: Mapping[str, float]) -> bool:
 
 
 def known_language_of(text: str, question: str = "") -> str | None:
-    """The language of an answer where it is one that can be taken apart, else None."""
+    """The language of an answer if it is a supported one, else None."""
     language = language_of(text, question)
     return language if language in known() else None
 
 
 def _by_script(text: str) -> str | None:
-    """The language of a text that is mostly not in Latin letters; None for one that is."""
+    """The language of a text that is mostly in a non-Latin script; None for Latin."""
     if text.isascii():
         return None
     scripts = Counter(_script(character) for character in text if character.isalpha())
@@ -215,7 +223,7 @@ def _script(character: str) -> str:
 
 
 def _scores(text: str) -> dict[str, float]:
-    """How much function words speak for each language: a word counts 1, shared among the languages that have it."""
+    """Score of each language by function words: a word counts 1, divided among the languages that have it."""
     scores: dict[str, float] = {}
     table = _function_words()
     words = _WORD.findall(_INITIAL.sub(" ", text).lower().replace("’", "'"))
@@ -238,7 +246,10 @@ def _together(a: Mapping[str, float], b: Mapping[str, float]) -> dict[str, float
 
 
 def _by_words(scores: Mapping[str, float], enough: float) -> str | None:
-    """The language with most function words; ties go to English, then to the known languages. English needs no clear lead."""
+    """The language with the most function words.
+
+    Ties go to English, then to the supported languages. English needs no clear lead.
+    """
     if not scores:
         return None
     highest = max(scores.values()) - _ROUNDING
@@ -251,7 +262,7 @@ def _by_words(scores: Mapping[str, float], enough: float) -> str | None:
 
 @cache
 def _function_words() -> Mapping[str, tuple[str, ...]]:
-    """The languages that have a function word, or a finite verb that framing knows, by word."""
+    """For each function word, and each finite verb of the grammars, the languages that have it."""
     lists = {language: _file(language)["function_words"] for language in sorted(known())} | _file("other")["languages"]
     for language in sorted(known() - {"en"}):
         lists[language] += " " + _file(language)["grammar"]["finite"]

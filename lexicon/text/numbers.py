@@ -1,6 +1,7 @@
-"""Numbers as words, digits and Roman numerals, read into one spelling.
+"""Reads numbers in words, digits and Roman numerals into one spelling.
 
-Works on lists of folded tokens. Values are decimal strings without trailing zeros, so that equality of tokens is equality of numbers.
+Works on lists of folded tokens. Values are decimal strings without trailing zeros, so that equal tokens are equal
+numbers.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ TENS = {word: 20 + 10 * i for words in (_TENS, _TENS_ORDINALS) for i, word in en
 SCALES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12, "dozen": 12}
 SCALES |= {word + "th": value for word, value in SCALES.items() if word != "dozen"}
 MOST_SCALES = 6
-"""Scale words that one number may hold ("two hundred thousand million"); a model that repeats "million" names no number."""
+"""Largest number of scale words in one number ("two hundred thousand million"); more repetitions are no number."""
 _SHORT_SCALES = {"k": 10**3, "m": 10**6, "mn": 10**6, "bn": 10**9, "b": 10**9}
 DIGITS = re.compile(r"(-?\d[\d,]*(?:\.\d+)?|-?\.\d+)(st|nd|rd|th|s|k|m|mn|bn|b)?")
 ROMAN = re.compile(r"(x{0,3})(ix|iv|v?i{0,3})")
@@ -29,7 +30,7 @@ _ROMAN_VALUES = {"": 0, "i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6, "vi
 
 
 def spell(value: Decimal | int) -> str:
-    """The one spelling of a number: no exponent, no trailing zeros.
+    """The canonical spelling of a number: no exponent, no trailing zeros.
 
     >>> spell(Decimal("2500.00")), spell(3)
     ('2500', '3')
@@ -49,7 +50,7 @@ def _digits(token: str) -> Decimal | None:
         return None
     value = Decimal(match[1].replace(",", ""))
     scale = _SHORT_SCALES.get(match[2] or "")
-    return value * scale if scale else value  # a product is rounded to 28 digits, what stands there is not
+    return value * scale if scale else value  # a product is rounded to 28 digits, the number as written is not
 
 
 def _roman(token: str) -> int | None:
@@ -77,7 +78,7 @@ def read_numbers(tokens: list[str]) -> list[str]:
 
 
 def _read_one(tokens: list[str], at: int) -> tuple[Decimal | None, int]:
-    """The number that starts at a token, and where it ends; None where none starts there."""
+    """The number that starts at a token and the index after it; None if no number starts there."""
     token = tokens[at]
     digits = _digits(token)
     if digits is not None:
@@ -99,7 +100,7 @@ def _continues(tokens: list[str], at: int) -> bool:
 
 
 def _read_words(tokens: list[str], at: int) -> tuple[Decimal, int]:
-    """Read a run of number words: units and tens add up, scales multiply what came before them."""
+    """Read a run of number words: units and tens are added, scales multiply what came before them."""
     total, part, scales, end, last = 0, 0, 0, at, ""
     while end < len(tokens) and scales < MOST_SCALES:
         word = tokens[end]

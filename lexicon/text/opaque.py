@@ -1,4 +1,4 @@
-"""What a rewrite must hand on unchanged: numbers, dates, addresses, code, maths, quotations, citations and the form of lists."""
+"""Text that a rewrite must not change: numbers, dates, addresses, code, maths, quotations, citations, list formatting."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from hedgerow.lexicon.text.words import MONTH_PATTERN as _MONTH
 _INLINE = re.compile(
     r"`[^`]*`|\"[^\"]*\"|“[^“”]*”|«[^«»]*»|„[^„“”]*[“”]|\([^()]*\)|\[[^\[\]]*\]|https?://\S+|\$[^$\s\d][^$]*\$"
 )
-"""What stands within a sentence and is not part of its grammar. No alternative reads past its own opening mark: nested marks cost no more."""
+"""Spans inside a sentence that are not part of its grammar.
+
+No alternative reads past its own opening mark, so nested marks take no extra time.
+"""
 _KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("code", re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]+`", re.DOTALL)),
     ("maths", re.compile(r"\$\$.+?\$\$|\\\[[^\\]*+(?:\\[^\[\]][^\\]*+)*+\\\]|\\\([^\\]*+(?:\\[^()][^\\]*+)*+\\\)|\$(?=[^\s\d])[^$\n]+(?<=\S)\$(?!\d)", re.DOTALL)),
@@ -29,12 +32,12 @@ _MARKER = re.compile(r"[ \t]*(?:[-*+•–](?=\s)|\d{1,3}[.)](?=\s)|#{1,6}(?=\s)
 
 
 def masked(text: str) -> str:
-    """The text with quotations, brackets, code and addresses made one long name each; offsets stay."""
+    """The text with each quotation, bracket, code or address replaced by a placeholder name of equal length."""
     return _INLINE.sub(lambda match: "Q" * len(match.group()), text)
 
 
 def protected(text: str) -> dict[str, Counter[str]]:
-    """Every protected span by kind, as multisets; a number inside a quotation counts as the quotation only."""
+    """Every protected span by kind, as multisets; a number inside a quotation counts only as part of the quotation."""
     spans: dict[str, Counter[str]] = {}
     for kind, pattern in _KINDS:
         spans[kind] = Counter(re.sub(r"\s+", " ", match.group()) for match in pattern.finditer(text))
@@ -43,13 +46,13 @@ def protected(text: str) -> dict[str, Counter[str]]:
 
 
 def structure(text: str) -> list[str]:
-    """The form of each line that is not blank: its marker with its indent, a table row, or plain."""
+    """The form of each non-blank line: its marker with its indent, a table row, or plain."""
     lines = (line for line in text.splitlines() if line.strip())
     return [match.group().rstrip() for line in lines if (match := _MARKER.match(line)) is not None]
 
 
 def first_difference(before: str, after: str) -> str | None:
-    """The first kind of span in which the texts differ ("structure" for the form of lines), None where there is none."""
+    """The first kind of span in which the texts differ ("structure" for the form of lines); None if there is none."""
     left, right = protected(before), protected(after)
     spans = next((kind for kind, _ in _KINDS if left[kind] != right[kind]), None)
     return spans or ("structure" if structure(before) != structure(after) else None)

@@ -1,8 +1,8 @@
-"""Cutting a text into sentences: flat, as offsets, or by the form of an answer, without losing a character.
+"""Splits a text into sentences: as plain offsets, or by the formatting of an answer, without losing a character.
 
-`pieces` gives sentences and what lies between them, in order; joined, they are the text again. Code blocks, headings, tables
-and rules are never sentences. List markers, quotation bars and labels ("Answer: ") lie between sentences, so a list
-keeps its form. `sentence_spans` knows no form: it is for texts that are read and not rewritten.
+`pieces` gives sentences and the text between them, in order; joined, they are the text again. Code blocks, headings,
+tables and rules are never sentences. List markers, quotation bars and labels ("Answer: ") are between sentences, so a
+list keeps its form. `sentence_spans` ignores formatting; use it for texts that are only read.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ _WORD = re.compile(r"\w")
 _MONTH = re.compile(rf"{MONTH_PATTERN}\b", re.IGNORECASE)
 _GAP = re.compile(r"[^\S\n]*+")
 _BEFORE_NUMBER = frozenset(["no", "nr", "vol", "fig"])
-"""Words that are abbreviations only where a number follows ("No. 5", but "The answer is no."); "No." before a sentence leads on to it."""
+"""Words that are abbreviations only before a number ("No. 5", but "The answer is no.").
+
+"No." before a sentence begins that sentence.
+"""
 
 Place = Literal["prose", "list", "quotation"]
 _ITEM = re.compile(r"[ \t]*(?:[-*+•–]|\(?\d{1,3}[.)]|\(?[a-zA-Z]\))[ \t]|[ \t]{2,}")
@@ -39,8 +42,8 @@ class Piece:
     """A stretch of the text.
 
     Attributes:
-        is_sentence: False for what lies between sentences.
-        place: where it stands: in running text, in an item of a list, behind a quotation bar.
+        is_sentence: False for text between sentences.
+        place: in running text, in a list item, or after a quotation bar.
     """
 
     text: str
@@ -49,7 +52,7 @@ class Piece:
 
 
 def pieces(text: str) -> tuple[Piece, ...]:
-    """The text as sentences and the stretches between them; their texts joined are the text."""
+    """The text as sentences and the stretches between them; joined, they are the text."""
     cut: list[Piece] = []
     position = 0
     for fence in _FENCE.finditer(text):
@@ -61,7 +64,7 @@ def pieces(text: str) -> tuple[Piece, ...]:
 
 
 def sentences(text: str) -> tuple[str, ...]:
-    """The sentences alone, in order: what per-sentence confidences are indexed by."""
+    """The sentences only, in order; per-sentence confidences are indexed by them."""
     return tuple(piece.text for piece in pieces(text) if piece.is_sentence)
 
 
@@ -98,12 +101,12 @@ def _sentences_of_line(line: str, place: Place) -> Iterator[Piece]:
 
 
 def _sentence(text: str, place: Place) -> Piece:
-    """A stretch that was cut out as a sentence; it is one where it holds a word."""
+    """A stretch that was cut out as a sentence; it is one if it has a word."""
     return Piece(text, _WORD.search(text) is not None, place)
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """Offsets of the sentences of a text, in order, without the white space around them.
+    """Offsets of the sentences of a text, in order, without surrounding white space.
 
     Examples
     --------
@@ -122,7 +125,7 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 
 
 def _append(spans: list[tuple[int, int]], text: str, start: int, end: int) -> None:
-    """Add a stretch without the white space at its ends, unless it holds no letter and no digit."""
+    """Add a stretch without white space at its ends, unless it has no letter or digit."""
     stretch = text[start:end]
     if any(character.isalnum() for character in stretch):
         left = start + len(stretch) - len(stretch.lstrip())
@@ -135,7 +138,10 @@ def _after_gap(text: str, position: int) -> int:
 
 
 def _ends_sentence(text: str, start: int, stop: re.Match[str]) -> bool:
-    """False after an abbreviation, an initial or the number of a list entry, and where the next word is written small."""
+    """Whether a full stop ends a sentence.
+
+    Not after an abbreviation, an initial or the number of a list entry, or if the next word is in lower case.
+    """
     following = _after_gap(text, stop.end())
     if stop.group() == "." and (word := _LAST_WORD.search(text[max(start, stop.start() - 24) : stop.start()])):
         last = word.group()
@@ -151,5 +157,5 @@ def _ends_sentence(text: str, start: int, stop: re.Match[str]) -> bool:
 
 
 def _is_initials(word: str) -> bool:
-    """True for an initial ("J.") and for a word of dotted letters ("U.S.", "Ph.D.")."""
+    """Whether a word is an initial ("J.") or consists of dotted letters ("U.S.", "Ph.D.")."""
     return word != "I" and (len(word) == 1 or "." in word) and all(p.isalpha() and len(p) < 3 for p in word.split("."))

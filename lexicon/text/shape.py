@@ -1,7 +1,7 @@
-"""What kind of utterance a sentence is, and where a hedge may go in it. No tagger, so unsure cases say so.
+"""Classifies a sentence and finds where a hedge may go in it; without a tagger, so unsure cases are marked.
 
-The reading is shallow on purpose. It looks for a finite verb among words that can hardly be anything else, keeps account of
-relative clauses, and passes over quotations and brackets. Where it finds none, callers use wordings that fit any text.
+The analysis is shallow on purpose. It looks for a finite verb among words that can hardly be anything else, keeps track
+of relative clauses, and skips quotations and brackets. Where it finds none, callers use wordings that fit any text.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _CONNECTIVE = re.compile(
 _LABEL = re.compile(r"(?:\*\*|__)?[^.:!?\n]{1,80}(?<!\s\w\s):(?:\*\*|__)?[ \t]+")
 _OPENS_SINGLE = re.compile(r"(?:^|\s)['‘](?!s\b)[^'’]*$")
 _FORBIDS = re.compile(r"(?:do not|don['’]t|never|avoid)\b", re.IGNORECASE)
-"""What stands before the colon of a warning: "Do not mix them: the fumes kill." """
+"""The part of a warning before its colon: "Do not mix them: the fumes kill." """
 _INTRODUCTION = re.compile(
     r"(?:in|on|at|by|during|after|before|since|according|as|for|to(?!\b[^,;:]*\b(?:is|means|involves|requires)\b)|from|with|under|based|despite|throughout|among|if|when|while|"
     r"because|although|though|unless|once|until|had|should)\b[^,;:]*,\s+",
@@ -48,16 +48,16 @@ _CONTRACTED = re.compile(r"(?:i|he|she|it|they|we|you|that|there|who|what|here|t
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A sentence taken apart; head + body + end is the sentence.
+    """A sentence split into parts; head + body + end is the sentence.
 
     Attributes:
         kind: clause (a finite verb was found), fragment (none was), imperative, question, none (no words).
-        head: what leads on to the rest ("Yes, ", "However, "); "" elsewhere. A bare "Yes" is a fragment with no head.
-        body: what a hedge is put into or before.
+        head: an introductory word ("Yes, ", "However, "); else "". A lone "Yes" is a fragment without a head.
+        body: the part that a hedge is put into or before.
         end: the closing punctuation.
-        stopped: True where the sentence ends with a stop, in `end` or within the body ('... said "Stop."').
-        adverb_at: offset in `body` where an adverb may stand, None where no place is sure.
-        unsure: True for a fragment that may be a clause with a verb we do not know.
+        stopped: whether the sentence ends with a full stop, in `end` or within the body ('... said "Stop."').
+        adverb_at: offset in `body` where an adverb may go; None if no place is safe.
+        unsure: True for a fragment that may be a clause with an unknown verb.
     """
 
     kind: ShapeKind
@@ -70,12 +70,12 @@ class Shape:
 
     @property
     def is_polar(self) -> bool:
-        """True where the head is a yes or a no."""
+        """Whether the head is a yes or a no."""
         return _POLAR.match(self.head) is not None
 
     @property
     def goes_on(self) -> bool:
-        """True where the head ties the sentence to what stands before it ("Therefore, ")."""
+        """Whether the head connects the sentence to the previous one ("Therefore, ")."""
         return _CONNECTIVE.match(self.head) is not None
 
 
@@ -86,7 +86,10 @@ _CONDITION = re.compile(
 
 
 def shape(sentence: str, question: str = "", language: str = "en") -> Shape:
-    """Take a sentence apart. The question tells advice ("Diversify your investments.") from names."""
+    """Split and classify a sentence.
+
+    The question helps to tell advice ("Diversify your investments.") from names.
+    """
     body, end, stopped = _end(sentence)
     if not re.search(r"\w", body):
         return Shape("none", "", body, end, stopped)
@@ -99,12 +102,12 @@ def shape(sentence: str, question: str = "", language: str = "en") -> Shape:
         return Shape(
             kind, head, body, end, stopped, position, kind == "fragment" and len(_FOREIGN_WORD.findall(body)) > 3
         )
-    opened = body[:1].upper() + body[1:]  # read alike whether or not a hedge stood before it
+    opened = body[:1].upper() + body[1:]  # same result with and without a hedge before it
     kind, position = _find_verb(opened)
     if _BARE_FIRST.match(body):
         kind, position = "fragment", None  # "1936, but another march was in 1636"
     if position is not None and _CONDITION.match(opened) and (opened.count(",") > 1 or "then" in opened[position:]):
-        position = None  # the verb may be one of the condition's
+        position = None  # the verb may belong to the condition
     unsure = kind == "fragment" and _may_have_verb(opened)
     if unsure and _HOW_TO.match(question):
         kind = "imperative"
@@ -112,7 +115,7 @@ def shape(sentence: str, question: str = "", language: str = "en") -> Shape:
 
 
 def led_in(sentence: Shape) -> Shape:
-    """An English clause with what leads into it taken to its head, so that a hedge stands in the clause that it is about.
+    """An English clause with its introductory phrase moved to the head, so that a hedge goes into the main clause.
 
     >>> whole = led_in(shape("In Austria, they speak German."))
     >>> whole.head, whole.body
@@ -137,13 +140,16 @@ _LEAD = re.compile(
     r"assuming|given|without|unlike|following|prior to|to answer (?:the|your) question)\b[^,;:()\"“”]{2,160},\s+(?:then\s+)?",
     re.IGNORECASE,
 )
-"""What a hedge may follow; after a date it would be that of the doubt: "In 1776, it is likely that ..."."""
+"""An introductory phrase that a hedge may follow.
+
+Not a date: in "In 1776, it is likely that ..." the doubt would be of 1776.
+"""
 
 
 def label_end(sentence: str) -> int:
-    """Length of a label before the answer ("Answer: ", "**Capital:** "), 0 where there is none.
+    """Length of a label before the answer ("Answer: ", "**Capital:** "); 0 if there is none.
 
-    What stands before the colon is a label where it is short and has no verb of its own.
+    Text before a colon is a label if it is short and has no verb of its own.
     """
     match = _LABEL.match(sentence)
     if match is None or not re.search(r"\w", sentence[match.end() :]) or _is_open(match.group()):
@@ -156,7 +162,7 @@ def label_end(sentence: str) -> int:
 
 
 def _is_open(text: str) -> bool:
-    """True within a bracket or a quotation that the text opens and does not close."""
+    """Whether a position is inside a bracket or quotation that the text does not close before it."""
     return (
         text.count("(") != text.count(")")
         or text.count('"') % 2 == 1
@@ -166,7 +172,7 @@ def _is_open(text: str) -> bool:
 
 
 def _end(sentence: str) -> tuple[str, str, bool]:
-    """Body, closing punctuation, and whether there is a stop."""
+    """(body, closing punctuation, whether there is a full stop)."""
     if stop := _STOP.search(sentence):
         if stop.group() == "." and ends_with_abbreviation(sentence):
             return sentence, "", True
@@ -175,18 +181,18 @@ def _end(sentence: str) -> tuple[str, str, bool]:
 
 
 def ends_with_abbreviation(sentence: str) -> bool:
-    """True where the last full stop is that of an abbreviation ("etc.", "U.S.")."""
+    """Whether the last full stop belongs to an abbreviation ("etc.", "U.S.")."""
     return bool(_ABBREVIATION.search(sentence[-24:]))
 
 
 def leading(body: str, language: str = "en") -> str:
-    """What leads on to the rest of a sentence: "Yes, ", "However, "; "" where nothing does."""
+    """The introductory word of a sentence: "Yes, ", "However, "; "" if there is none."""
     match = _POLAR.match(body) or _CONNECTIVE.match(body) if language == "en" else grammar(language).polar.match(body)
     return match.group() if match and re.search(r"\w", body[match.end() :]) else ""
 
 
 def _may_have_verb(body: str) -> bool:
-    """True for a longer fragment with a word that may be a verb form ("Einstein flunked maths", "new crust forms there")."""
+    """Whether a longer fragment has a word that may be a verb ("Einstein flunked maths", "new crust forms there")."""
     tokens = _WORD.findall(masked(body))
     if len(tokens) < 3 or tokens[0].lower() in w.PREPOSITIONS | w.RELATIVISERS:
         return False
@@ -194,7 +200,7 @@ def _may_have_verb(body: str) -> bool:
 
 
 def _find_verb(body: str) -> tuple[ShapeKind, int | None]:
-    """The kind of the body and where an adverb may go."""
+    """The kind of the body and the place for an adverb."""
     text = masked(body)
     introduction = _INTRODUCTION.match(text)
     offset = introduction.end() if introduction else 0
@@ -222,7 +228,7 @@ def _find_verb(body: str) -> tuple[ShapeKind, int | None]:
 
 
 def _find_foreign_verb(body: str, rules: Grammar) -> tuple[ShapeKind, int | None]:
-    """The first finite verb of the list; a place for an adverb only where no other clause was opened before it."""
+    """The first finite verb of the list; a place for an adverb only if no other clause was opened before it."""
     text = masked(body)
     tokens = list(_FOREIGN_WORD.finditer(text))
     comma = text.find(",")
@@ -243,13 +249,15 @@ def _word(tokens: list[re.Match[str]], i: int) -> str:
 
 
 def _in_contact_clause(text: str, tokens: list[re.Match[str]], i: int) -> bool:
-    """True for the verb after a pronoun right behind a noun ("the character you are referring to", "the answers she was looking for")."""
+    """Whether a verb follows a pronoun directly after a noun ("the character you are referring to")."""
     if i < 2 or _word(tokens, i - 1) not in _PERSONS or tokens[i - 2].group()[0].isupper():
         return False
     before = _word(tokens, i - 2)
-    apart = text[tokens[i - 2].end() : tokens[i - 1].start()].strip()
+    between = text[tokens[i - 2].end() : tokens[i - 1].start()].strip()
     return (
-        not apart and before not in w.RELATIVISERS | w.CONJUNCTIVE_PREPOSITIONS | _JOINING and not before.endswith("ly")
+        not between
+        and before not in w.RELATIVISERS | w.CONJUNCTIVE_PREPOSITIONS | _JOINING
+        and not before.endswith("ly")
     )
 
 
@@ -283,7 +291,7 @@ def _opens_clause(tokens: list[re.Match[str]], i: int, lower: str) -> bool:
 
 
 def _has_unknown_verb(tokens: list[re.Match[str]], i: int) -> bool:
-    """True where the clause opened at i shows a verb by its place alone ("that only eats", "which we drink")."""
+    """Whether the clause opened at i has a verb, judged by its position alone ("that only eats", "which we drink")."""
     after = i + 1
     while _word(tokens, after) in w.ADVERBS or _word(tokens, after).endswith("ly"):
         after += 1
@@ -296,13 +304,13 @@ def _has_unknown_verb(tokens: list[re.Match[str]], i: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Verb:
-    """A finite verb, and where an adverb may stand beside it; None where no place is sure."""
+    """A finite verb and the place for an adverb beside it; None if no place is safe."""
 
     adverb_at: int | None
 
 
 def _verb_at(tokens: list[re.Match[str]], i: int, lower: str, introduced: bool) -> _Verb | None:
-    """Token i as a finite verb, None where it can hardly be one."""
+    """Token i as a finite verb; None if it is hardly one."""
     token, previous = tokens[i], _word(tokens, i - 1)
     small = token.group()[0].islower()
     if _CONTRACTED.fullmatch(lower) and (i == 0 or small):
@@ -333,15 +341,15 @@ def _verb_at(tokens: list[re.Match[str]], i: int, lower: str, introduced: bool) 
 
 
 def _describes(tokens: list[re.Match[str]], i: int, lower: str, following: str) -> bool:
-    """True for a participle beside a noun: "integers entered by the user", "the film, directed by Lee, ..."."""
+    """Whether a participle describes a noun: "integers entered by the user", "the film, directed by Lee, ..."."""
     if not (lower.endswith("ed") or lower in w.PARTICIPLES):
         return False
-    apart = tokens[i].string[tokens[i - 1].end() : tokens[i].start()]
-    return following == "by" or ("," in apart and following in w.PREPOSITIONS)
+    between = tokens[i].string[tokens[i - 1].end() : tokens[i].start()]
+    return following == "by" or ("," in between and following in w.PREPOSITIONS)
 
 
 def _may_be_participle(tokens: list[re.Match[str]], i: int, lower: str) -> bool:
-    """True where another verb follows in the same clause: "the character portrayed in Dune is" has its verb there."""
+    """Whether another verb follows in the same clause, as in "the character portrayed in Dune is"."""
     if not (lower.endswith("ed") or lower in w.PARTICIPLES):
         return False
     for j in range(i + 1, len(tokens)):
@@ -356,14 +364,19 @@ def _may_be_participle(tokens: list[re.Match[str]], i: int, lower: str) -> bool:
 
 
 def _auxiliary(token: re.Match[str], lower: str, following: str) -> _Verb:
-    """An adverb stands after an auxiliary, but before "do", a negated one, and "have" as a verb of its own."""
+    """The place for an adverb at an auxiliary.
+
+    After it; but before "do", a negated auxiliary, and "have" as a main verb.
+    """
     before = lower in w.DO or lower == "cannot" or lower.endswith("n't")
     perfect = following in w.PARTICIPLES or following.endswith("ed") or following in w.ADVERBS | {"not"}
     return _Verb(token.start() if before or (lower in w.HAVE and not perfect) else token.end())
 
 
 def _after_subject(tokens: list[re.Match[str]], i: int) -> bool:
-    """An "-ed" word right after a name or a plural, with something after it, is more likely a past tense than an adjective."""
+    """An "-ed" word directly after a name or a plural and before more words: more likely a past tense than an
+    adjective.
+    """
     previous = tokens[i - 1].group()
     if previous.lower() in w.ADVERBS | w.DETERMINERS or previous.endswith("ly"):
         return False

@@ -1,7 +1,7 @@
-"""Words of a text: tokens with their offsets, contractions taken apart, abbreviations, months.
+"""Words of a text: tokens with offsets, contractions expanded, abbreviations, months.
 
-Contractions are taken apart ("I'm" is "i" and "am", "can't" is "can" and "not"), so that what is written short and what is
-written out read the same; each part keeps the offsets of the undivided word.
+Contractions are expanded ("I'm" is "i" and "am", "can't" is "can" and "not"), so that short and long forms read the
+same; each part has the offsets of the whole word.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ ABBREVIATIONS = frozenset(
         "ud",
     ]
 )
-"""Words whose full stop does not end a sentence, in the languages that we know."""
+"""Words whose full stop does not end a sentence, in the supported languages."""
 MONTHS = {
     name: number
     for number, name in enumerate(
@@ -115,7 +115,7 @@ MONTH_PATTERN = (
     r"dec(?:ember)?|januar|februar|märz?|mai|juni|juli|okt(?:ober)?|dez(?:ember)?|janvier|février|mars|avril|juin|juillet|août|septembre|octobre|"
     r"novembre|décembre|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre)"
 )
-"""The months in the languages that we know, also shortened in English."""
+"""The months in the supported languages, in English also abbreviated."""
 
 
 def word_set(words: str) -> frozenset[str]:
@@ -124,7 +124,7 @@ def word_set(words: str) -> frozenset[str]:
 
 
 def one_of(words: str) -> str:
-    """A part of a pattern: one of these words.
+    """A pattern for one of these words.
 
     >>> one_of("may might")
     '(?:may|might)'
@@ -133,12 +133,12 @@ def one_of(words: str) -> str:
 
 
 def straight(text: str) -> str:
-    """The text with straight apostrophes; offsets stay."""
+    """The text with straight apostrophes; offsets stay the same."""
     return text.translate(_APOSTROPHES)
 
 
 class Token(NamedTuple):
-    """A word, number or mark in lower case, `text[start:end]` before contractions were taken apart."""
+    """A word, number or mark in lower case; `text[start:end]` is the original before contractions were expanded."""
 
     word: str
     start: int
@@ -147,7 +147,7 @@ class Token(NamedTuple):
 
 
 def open_contraction(word: str) -> tuple[str, ...]:
-    """The words that a word in lower case is short for; the word itself where it is none, without a possessive "'s".
+    """The words that a lower-case word stands for, without a possessive "'s"; the word itself if it is no contraction.
 
     >>> open_contraction("isn't"), open_contraction("it's"), open_contraction("anna's")
     (('is', 'not'), ('it', 'is'), ('anna',))
@@ -164,7 +164,7 @@ def open_contraction(word: str) -> tuple[str, ...]:
 
 
 def tokenize(text: str, start: int = 0, end: int | None = None) -> list[Token]:
-    """Words, numbers and marks of `text[start:end]`; offsets count from the start of `text`.
+    """Words, numbers and marks of `text[start:end]`; offsets are relative to the whole `text`.
 
     Examples
     --------
