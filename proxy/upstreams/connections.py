@@ -1,4 +1,4 @@
-"""The connections to one upstream: opened as calls need them, kept for later calls, closed when none came for a while."""
+"""The pool of connections to one upstream: opened on demand, kept for later calls, closed when idle."""
 
 from __future__ import annotations
 
@@ -17,26 +17,29 @@ from hedgerow.proxy.upstreams.wire import Answer, Connection
 
 PORTS = {"http": 80, "https": 443}
 KEEP_S = 4.0
-"""Longest that a connection is kept without a call: less than the 5 seconds after which uvicorn (and so vLLM) and Node close theirs, perhaps just
-when the next call is on its way."""
+"""Longest time that an idle connection is kept, in seconds.
+
+Shorter than the 5 seconds after which uvicorn (and so vLLM) and Node close idle connections, possibly just when the
+next call is sent.
+"""
 SECOND_ADDRESS_S = 0.25
-"""How long the first address of a host may take before the next is tried beside it."""
+"""Seconds that the first address of a host may take before the next is tried in parallel."""
 ADDRESSES_S = 10.0
-"""How long the addresses of a host are believed."""
+"""Seconds that the addresses of a host are cached."""
 REPEATABLE = frozenset(["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"])
-"""Methods that do the same when they are asked twice."""
+"""Idempotent methods, which may be repeated."""
 WITHOUT_BODY = frozenset(["GET", "HEAD", "OPTIONS", "TRACE"])
-"""Methods that need not say that they bring no body."""
+"""Methods that need no header to say that there is no body."""
 
 
 class Connections:
-    """At most `most` connections to the origin of an address.
+    """At most `most` connections to one origin.
 
     Args:
         name: of the upstream, for messages.
-        address: any one below the origin.
-        tls: where it is https.
-        connect_s, silent_s: longest that a connection may take, and that an upstream may be silent while it owes an answer.
+        address: any URL at the origin.
+        tls: the context for https; None for http.
+        connect_s, silent_s: time limits for connecting, and for an upstream's silence while an answer is due.
     """
 
     def __init__(
@@ -63,11 +66,14 @@ class Connections:
     def ask(
         self, method: str, target: str, headers: Sequence[tuple[str, str]], body: bytes | AsyncIterable[bytes]
     ) -> Asked:
-        """A call, made where it is entered. Headers as they go upstream, but for those of framing and host."""
+        """A call, made when its context is entered.
+
+        `headers` are sent as they are; framing and host are added.
+        """
         return Asked(self, method, target, headers, body)
 
     async def take(self) -> Connection:
-        """A connection for one call, which gives it back: the one that was used last, or a new one."""
+        """A connection for one call: the most recently used one, or a new one."""
         await self._slots.acquire()
         try:
             while self._idle:
@@ -81,7 +87,7 @@ class Connections:
             raise
 
     def give_back(self, connection: Connection) -> None:
-        """The call is over."""
+        """Return the connection after the call."""
         self._slots.release()
         if not connection.release():
             return
@@ -93,7 +99,7 @@ class Connections:
             self._sweep = asyncio.get_running_loop().call_later(KEEP_S, self._close_idle)
 
     def _close_idle(self) -> None:
-        """Close what has had no call for a while."""
+        """Close connections that have been idle for too long."""
         loop = asyncio.get_running_loop()
         while self._idle and loop.time() - self._idle[0].idle_since >= KEEP_S:
             self._idle.popleft().close()
@@ -116,7 +122,7 @@ class Connections:
         try:
             connected = await start_connection(self._addresses, happy_eyeballs_delay=SECOND_ADDRESS_S)
         except OSError:
-            self._looked_up_at = -ADDRESSES_S  # the host may have moved
+            self._looked_up_at = -ADDRESSES_S  # the host may have a new address
             raise
         _, connection = await loop.create_connection(
             lambda: Connection(self.name, self._silent_s),
@@ -127,7 +133,7 @@ class Connections:
         return connection
 
     async def aclose(self) -> None:
-        """Close the connections that are kept; one that a call still has is closed by the call's end."""
+        """Close the idle connections; one in use is closed when its call ends."""
         self._is_closed = True
         if self._sweep is not None:
             self._sweep.cancel()
@@ -136,10 +142,13 @@ class Connections:
 
 
 class Asked:
-    """A call and its answer: what `Connections.ask` gives. A class, because a generator would cost every request more.
+    """A call and its answer, returned by `Connections.ask`.
+
+    A class, because a generator would make every request slower.
 
     Raises:
-        UpstreamError: the upstream cannot be reached, broke off, or did not answer in time; the second and third from reading its answer, too.
+        UpstreamError: the upstream cannot be reached, broke off, or did not answer in time; the last two also while its
+            answer is read.
     """
 
     def __init__(
@@ -175,10 +184,10 @@ class Asked:
             self._connections.give_back(self._connection)
 
     def _head(self) -> bytes:
-        """The head of the request.
+        """The head of the request, encoded.
 
         Raises:
-            UpstreamError: a line of it would be read as several.
+            UpstreamError: a header contains a line break.
         """
         method, body = self._method, self._body
         lines = [f"{method} {self._target} HTTP/1.1\r\nhost: {self._connections.authority}\r\n"]
@@ -197,13 +206,13 @@ class Asked:
 
 
 def _host(address: SplitResult) -> str:
-    """The host as it is looked up."""
+    """The host name for the look-up."""
     host = address.hostname or ""
     return host if host.isascii() else host.encode("idna").decode()
 
 
 def authority(address: SplitResult) -> str:
-    """Host and port as requests name them: the port of the scheme goes without saying."""
+    """Host and port as requests name them; the scheme's default port is left out."""
     host = _host(address)
     host = f"[{host}]" if ":" in host else host
     return host if address.port in (None, PORTS[address.scheme]) else f"{host}:{address.port}"

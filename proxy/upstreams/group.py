@@ -1,7 +1,7 @@
-"""Several upstreams under one name: who answers a request, and who does where that one fails before its answer has begun.
+"""Several upstreams under one name: chooses who answers a request, and who takes over if that one fails early.
 
-All calls of one answer go to one member, so that its samples are drawn from one model. `one_answer` gives what makes them: it settles on the
-first member that answers, and moves the whole answer on where one does not.
+All calls of one answer go to one member, so that its samples come from one model. `one_answer` makes this happen: it
+settles on the first member that answers, and moves the whole answer to another if one fails before it has begun.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Member:
-    """One upstream of a group, with the models that it is asked for in place of others."""
+    """One upstream of a group, with the models requested from it in place of others."""
 
     upstream: WatchedUpstream
     models: Mapping[str, str] = field(default_factory=dict)
@@ -37,11 +37,11 @@ class Member:
         return self.upstream.name
 
     def model(self, asked: object) -> str:
-        """The model in place of the one that is asked for; "" where it is the same."""
+        """The model to request instead; "" to keep the requested one."""
         return self.models.get(asked if isinstance(asked, str) else "", self.models.get("*", ""))
 
     async def complete(self, call: Call, *, patient: bool) -> Completion:
-        """The answer to a call, marked as this member's."""
+        """The answer to a call, marked with this member."""
         model = self.model(call.body.get("model"))
         body = call.body | {"model": model} if model else call.body
         answer = await self.upstream.complete(replace(call, body=body, patient=patient))
@@ -50,7 +50,7 @@ class Member:
         return marked
 
     def raw(self, call: RawCall) -> RawCall:
-        """A request for text as this member gets it: as it came, but for the model."""
+        """A request for text for this member: unchanged except for the model."""
         model = self.model(call.request.get("model")) if call.request else ""
         if not call.request or not model:
             return call
@@ -59,7 +59,7 @@ class Member:
 
 
 class Group:
-    """Members that share requests by weight, and those that are asked where no member answers.
+    """Members that share requests by weight, and members that are asked if none of these answers.
 
     Args:
         name: as in the configuration.
@@ -78,14 +78,16 @@ class Group:
             self.tunnel = first.tunnel
 
     def choose(self, tried: Collection[Member] = ()) -> Member | None:
-        """Who is asked now: the member whose turn it is, else one whose circuit lets requests through; None where all that could be were
-        tried. Where every circuit is open the one whose turn it is is asked all the same.
+        """The member to ask now; None if all available ones were tried.
+
+        The member whose turn it is, else one whose circuit is closed. If every circuit is open, the one whose turn it
+        is is asked anyway.
         """
         self._turn = (self._turn + 1) % len(self._turns)
         first = self._turns[self._turn]
         if first in tried or not first.upstream.circuit.admits:
-            left = (member for member in self.members if member not in tried and member.upstream.circuit.admits)
-            chosen = next(left, None if tried else first)
+            admitting = (member for member in self.members if member not in tried and member.upstream.circuit.admits)
+            chosen = next(admitting, None if tried else first)
         else:
             chosen = first
         if chosen is not None:
@@ -93,11 +95,11 @@ class Group:
         return chosen
 
     def has_others(self, tried: Collection[Member]) -> bool:
-        """Whether anybody else could be asked."""
+        """Whether another member could be asked."""
         return any(member not in tried and member.upstream.circuit.admits for member in self.members)
 
     async def complete(self, call: Call) -> Json:
-        """See `Upstream`. A call that stands for itself; the member that it names is the only one that is asked."""
+        """See `Upstream`. A single call; a call that names a member goes only to that one."""
         named = next((member for member in self.members if member.name == call.member), None)
         if named is not None:
             return await named.complete(call, patient=call.patient)
@@ -105,7 +107,10 @@ class Group:
 
     @asynccontextmanager
     async def relay(self, call: RawCall) -> AsyncIterator[Relay]:
-        """See `Upstream`. What generates no text goes to the first member: files and batches lie there, and embeddings of two models must not mix."""
+        """See `Upstream`. Calls that generate no text go to the first member.
+
+        Files and batches are stored there, and embeddings of two models must not be mixed.
+        """
         if call.request is None:
             async with self.members[0].upstream.relay(call) as reply:
                 yield reply._replace(upstream=self.members[0].name)
@@ -114,19 +119,20 @@ class Group:
                 yield reply
 
     async def models(self, headers: Mapping[str, str]) -> list[Json]:
-        """See `Upstream`. Its members name theirs."""
+        """See `Upstream`. The members list them."""
         return []
 
     async def aclose(self) -> None:
-        """Close the members; for whoever opened them for this group alone."""
+        """Close the members, if they were opened only for this group."""
         for member in self.members:
             await member.upstream.aclose()
 
 
 class OneAnswer:
-    """A group as it answers one request. It has settled when a call has succeeded, or a relayed answer has begun; from then on nothing moves.
+    """A group while it answers one request.
 
-    A relayed answer is the client's: while one is on its way, it alone decides, and other calls wait for it.
+    It is settled when a call has succeeded or a relayed answer has begun; after that no call moves to another member. A
+    relayed answer is the client's: while it is in progress, it alone decides, and other calls wait for it.
     """
 
     def __init__(self, group: Group) -> None:
@@ -143,12 +149,12 @@ class OneAnswer:
 
     @property
     def member(self) -> str:
-        """Who is asked now."""
+        """The member to ask now."""
         return self._member.name
 
     @property
     def settled_on(self) -> str:
-        """The member that answers; "" as long as that is open."""
+        """The name of the member that answers; "" until it is settled."""
         return self._member.name if self._is_settled else ""
 
     async def complete(self, call: Call) -> Json:
@@ -162,7 +168,7 @@ class OneAnswer:
                 if not member.upstream.moves_on(error):
                     raise
                 await self._relayed()
-                if self._member is member:  # nobody has moved the answer meanwhile
+                if self._member is member:  # no other call has moved the answer in the meantime
                     if self._is_settled and patient:
                         raise
                     if not self._is_settled and not self._move(error.code, call.id):
@@ -174,7 +180,7 @@ class OneAnswer:
                     return answer
 
     async def _relayed(self) -> None:
-        """Wait until it is known who answers the client."""
+        """Wait until it is known which member answers the client."""
         if self._relaying is not None:
             await self._relaying.wait()
 
@@ -201,7 +207,7 @@ class OneAnswer:
             decided.set()
 
     def _move(self, code: str, request: str) -> bool:
-        """Move the answer on to another member; False where there is none."""
+        """Move the answer to another member; False if there is none."""
         left, self._tried = self._member, [*self._tried, self._member]
         chosen = self._group.choose(self._tried)
         if chosen is None:
@@ -218,11 +224,11 @@ class OneAnswer:
         return await self._group.models(headers)
 
     async def aclose(self) -> None:
-        """Nothing: the members belong to the group."""
+        """Do nothing: the members belong to the group."""
 
 
 def turns(weights: Mapping[str, int]) -> Sequence[str]:
-    """The order in which names take turns, each as often as its weight says and as evenly as that allows.
+    """The order in which names take turns, proportional to their weights and as even as possible.
 
     >>> turns({"a": 3, "b": 1}), turns({"a": 2, "b": 2})
     (['a', 'a', 'b', 'a'], ['a', 'b'])
@@ -240,14 +246,12 @@ def turns(weights: Mapping[str, int]) -> Sequence[str]:
 
 
 def one_answer(upstream: Upstream) -> Upstream:
-    """The upstream for all calls of one answer: where it is a group, one that settles on a member."""
+    """The upstream for all calls of one answer; for a group, one that settles on a member."""
     return OneAnswer(upstream) if isinstance(upstream, Group) else upstream
 
 
 def asked_at(upstream: Upstream, *, settled: bool = False) -> str:
-    """The member of a group that is asked for an answer, or, where that must be `settled`, that gives it; "" for anything else than one answer of
-    a group.
-    """
+    """The member that is asked for an answer, or has given it if `settled`; "" if the upstream is no group."""
     if not isinstance(upstream, OneAnswer):
         return ""
     return upstream.settled_on if settled else upstream.member

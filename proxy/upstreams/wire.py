@@ -1,8 +1,8 @@
-"""One HTTP/1.1 connection to an upstream: a request goes out, its answer comes in piece by piece.
+"""One HTTP/1.1 connection to an upstream: sends a request and reads its answer piece by piece.
 
-Ours, and not a library's, because every request that is passed on goes through it: what comes is handed on as the parser (llhttp's) cuts it,
-without a task, a generator or an object for each layer in between. One call at a time; a connection on which anything was not as HTTP/1.1
-has it, or was left unfinished, is closed and never used again.
+Our own and not a library's, because every relayed request uses it: data is passed on as the parser (llhttp's) delivers
+it, without a task, a generator or an object per layer. One call at a time; after a protocol error or an unfinished
+answer the connection is closed and never used again.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from hedgerow.proxy.errors import UpstreamError, UpstreamTimeout
 
 Pairs = list[tuple[bytes, bytes]]
 MOST_HEAD = 64 * 1024
-"""Most bytes that the head of an answer may take."""
+"""Maximum size of an answer's head in bytes."""
 MOST_HELD = 256 * 1024
-"""Bytes of an answer that wait for a slow reader before no more are read from the upstream."""
+"""Bytes of an answer that are buffered for a slow reader before reading from the upstream pauses."""
 LARGEST_PIECE = 1 << 20
-"""Bytes of a body that are sent at once: other requests have their turn between."""
+"""Bytes of a body that are sent at once, so that other requests get their turn in between."""
 SWITCHING = 101
 
 
 class Answer:
-    """The answer to one call, of which the head is there: iterated, its body, piece by piece.
+    """The answer to one call, available once its head has arrived; iterating gives the body in pieces.
 
     Attributes:
         status: of the head.
@@ -45,11 +45,11 @@ class Answer:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more will come."""
+        """Whether the answer is complete or has failed."""
         return self.is_whole or self._failure is not None
 
     async def head(self) -> None:
-        """Return when status and headers are there.
+        """Return when status and headers have arrived.
 
         Raises:
             UpstreamError: the upstream broke off, or did not answer in time.
@@ -84,32 +84,35 @@ class Answer:
             self._waiter = None
 
     def wake(self) -> None:
-        """Let whoever waits look again."""
+        """Wake the coroutine that waits for data."""
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
     def take(self, piece: bytes) -> None:
-        """Hold a piece of the body until it is asked for."""
+        """Buffer a piece of the body."""
         self._held.append(piece)
         self._held_bytes += len(piece)
 
     @property
     def is_full(self) -> bool:
-        """Whether as much is held as may be."""
+        """Whether the buffer is full."""
         return self._held_bytes > MOST_HELD
 
     def fail(self, error: BaseException) -> None:
-        """End before the body is whole; what is held can still be read."""
+        """End with an error before the body is complete; what is buffered can still be read."""
         if not self.is_over:
             self._failure = error
             self.wake()
 
 
 class Connection(asyncio.Protocol):
-    """A connection to the upstream `name`, which may be silent for `timeout_s` while it owes an answer, and take as long for a head.
+    """A connection to the upstream `name`.
+
+    It may be silent for `timeout_s` seconds while an answer is due, and take as long for a head.
 
     Attributes:
-        was_cut_off: whether the upstream closed it, after an earlier call, before a byte of an answer: it may not have seen the last request.
+        was_cut_off: whether the upstream closed a reused connection before the first byte of an answer; it may not have
+            seen the request.
         idle_since: end of the last call, on the loop's clock.
     """
 
@@ -134,12 +137,14 @@ class Connection(asyncio.Protocol):
     # The call
 
     async def ask(self, head: bytes, body: bytes | AsyncIterable[bytes], *, is_head: bool = False) -> Answer:
-        """Send a request and wait for the head of its answer. A body that is not bytes is sent as it comes, in chunks.
+        """Send a request and wait for the head of its answer.
+
+        A body that is not bytes is sent in chunks as it arrives.
 
         Args:
             head: the request's head, with its last empty line.
-            body: sent behind it.
-            is_head: whether the answer has a head only, whatever it says of its body.
+            body: sent after the head.
+            is_head: whether the answer has no body, whatever its headers say.
 
         Raises:
             UpstreamError: the upstream broke off, or did not answer in time.
@@ -158,13 +163,13 @@ class Connection(asyncio.Protocol):
         return answer
 
     def _expect(self) -> None:
-        """From now on the upstream owes an answer."""
+        """Start waiting for an answer of the upstream."""
         self._last_sign_at = self._loop.time()
         if self._watch is None:
             self._watch = self._loop.call_later(self._timeout_s, self._check_silence)
 
     async def _send(self, body: bytes | AsyncIterable[bytes]) -> None:
-        """Send a body piece by piece, as fast as the upstream takes it: in chunks where its length is not known."""
+        """Send a body piece by piece, as fast as the upstream accepts it; in chunks if its length is unknown."""
         if isinstance(body, bytes):
             for start in range(0, len(body), LARGEST_PIECE):
                 self._transport.write(body[start : start + LARGEST_PIECE])
@@ -177,7 +182,7 @@ class Connection(asyncio.Protocol):
         self._transport.write(b"0\r\n\r\n")
 
     def _sent(self, upload: asyncio.Task[None]) -> None:
-        """A body is sent, or whoever sends it has left."""
+        """Callback after sending the body: wait for the answer, or fail the call if sending failed."""
         if upload.cancelled():
             return
         error = upload.exception()
@@ -187,7 +192,7 @@ class Connection(asyncio.Protocol):
             self._answer.fail(error)
 
     def release(self) -> bool:
-        """End the call, whether its answer is whole or not; whether the connection can be used for another."""
+        """End the call, complete or not; returns whether the connection can be used for another."""
         answer, self._answer = self._answer, None
         is_sent = self._upload is None or self._upload.done()
         if self._upload is not None:
@@ -202,18 +207,20 @@ class Connection(asyncio.Protocol):
         return True
 
     def is_usable(self, keep_s: float) -> bool:
-        """Whether the connection is open, its last call ended less than `keep_s` ago, and nothing has come on it since, read or not: it would be
-        taken for the answer to the next call. Its end counts too.
+        """Whether the connection can be used for another call.
+
+        It is open, its last call ended less than `keep_s` ago, and nothing has arrived since: that would be read as the
+        answer to the next call.
         """
         is_fresh = self._loop.time() - self.idle_since < keep_s
         return is_fresh and not self._is_spent and not self._transport.is_closing() and not self._incoming.poll(0)
 
     def close(self) -> None:
-        """Close the connection; what is under way there fails."""
+        """Close the connection; a running call fails."""
         self._is_spent = True
         self._transport.abort()
 
-    # What comes of it
+    # Callbacks of the transport
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The connection is open."""
@@ -223,15 +230,15 @@ class Connection(asyncio.Protocol):
         self._incoming.register(transport.get_extra_info("socket").fileno(), select.POLLIN)
 
     def data_received(self, data: bytes) -> None:
-        """A part of the answer."""
+        """Parse received data."""
         answer = self._answer
         if answer is None or answer.is_over:
-            self.close()  # nobody asked
+            self.close()  # no answer is due
             return
         try:
             if answer.status:
                 self._last_sign_at = self._loop.time()
-            else:  # part of a head is no sign of life: it could come byte by byte for ever
+            else:  # part of a head does not count as activity: it could come byte by byte for ever
                 self._head_bytes += len(data)
             self._parser.feed_data(data)
             if not answer.status and self._head_bytes > MOST_HEAD:
@@ -245,14 +252,14 @@ class Connection(asyncio.Protocol):
             self._transport.pause_reading()
 
     def go_on(self) -> None:
-        """Read again: there is room."""
+        """Resume reading: there is room in the buffer."""
         if self._is_paused:
             self._is_paused, self._last_sign_at = False, self._loop.time()
             if not self._transport.is_closing():
                 self._transport.resume_reading()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The upstream has closed the connection: the end of an answer that says nothing of its length, else too early."""
+        """The upstream has closed the connection: the end of a body of unknown length, else an error."""
         self._is_spent = True
         self._may_write.set()
         if self._watch is not None:
@@ -267,7 +274,7 @@ class Connection(asyncio.Protocol):
             self._answer.fail(self._broken())
 
     def pause_writing(self) -> None:
-        """The upstream takes in slower than the client sends."""
+        """The upstream reads more slowly than the client sends."""
         self._may_write.clear()
 
     def resume_writing(self) -> None:
@@ -275,14 +282,14 @@ class Connection(asyncio.Protocol):
         self._may_write.set()
 
     def _check_silence(self) -> None:
-        """Give up on an upstream that has been silent too long; else look again when it would be."""
+        """Fail the call if the upstream has been silent too long; else check again when it could be."""
         self._watch = None
         if self._answer is None or self._answer.is_over:
             return
         is_ours = self._is_paused or (self._upload is not None and not self._upload.done())
-        left = self._timeout_s - (0.0 if is_ours else self._loop.time() - self._last_sign_at)
-        if left > 0:
-            self._watch = self._loop.call_later(left, self._check_silence)
+        remaining_s = self._timeout_s - (0.0 if is_ours else self._loop.time() - self._last_sign_at)
+        if remaining_s > 0:
+            self._watch = self._loop.call_later(remaining_s, self._check_silence)
         else:
             self._is_spent = True
             self._answer.fail(UpstreamTimeout(f"the upstream {self._name!r} did not answer in time"))
@@ -290,20 +297,20 @@ class Connection(asyncio.Protocol):
     def _broken(self) -> UpstreamError:
         return UpstreamError(f"the upstream {self._name!r} broke off its answer", code="upstream_broken")
 
-    # What the parser calls
+    # Callbacks of the parser
 
     def on_message_begin(self) -> None:
-        """Another answer: after an interim one, or one that nobody asked for."""
+        """Another answer: after an interim one, or an unrequested one."""
         if self._answer is not None and self._answer.is_whole:
             self._is_spent = True
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A header; those behind the body are left out."""
+        """A header; trailers after the body are ignored."""
         if self._answer is not None and not self._answer.status:
             self._headers.append((name, value))
 
     def on_headers_complete(self) -> None:
-        """The head of an answer; that of an interim one is left out."""
+        """The head of an answer; that of an interim one is ignored."""
         answer, status = self._answer, self._parser.get_status_code()
         if answer is None or answer.is_whole:
             return
@@ -313,7 +320,7 @@ class Connection(asyncio.Protocol):
         if not self._is_interim:
             answer.status, answer.headers = status, headers
             if self._is_head:
-                self._is_spent = answer.is_whole = True  # the parser waits for a body
+                self._is_spent = answer.is_whole = True  # the parser expects a body
 
     def on_body(self, piece: bytes) -> None:
         """A piece of the body."""
@@ -330,12 +337,12 @@ class Connection(asyncio.Protocol):
 
 
 def _parser(connection: Connection) -> httptools.HttpResponseParser:
-    """The parser, as lenient as clients have to be: servers that end lines without a carriage return are understood."""
+    """The parser, as lenient as clients must be: it accepts lines that end without a carriage return."""
     parser = httptools.HttpResponseParser(connection)
     parser.set_dangerous_leniencies(lenient_optional_cr_before_lf=True, lenient_spaces_after_chunk_size=True)
     return parser
 
 
 def _says_length(headers: Pairs) -> bool:
-    """Whether the end of a body can be told otherwise than by the end of its connection."""
+    """Whether the headers give the end of the body, so that the connection need not close."""
     return any(name.lower() in (b"content-length", b"transfer-encoding") for name, _ in headers)

@@ -1,1 +1,1 @@
-"""The formats of endpoints for text: chat and plain completions, Responses, Anthropic's Messages."""
+"""The formats of endpoints that generate text: chat and plain completions, Responses, Anthropic's Messages."""

@@ -1,4 +1,4 @@
-"""Answers of other endpoints as completion objects: one choice, under whose `original` stands the answer itself."""
+"""Converts answers of other endpoints to completion objects: one choice, with the original answer as `original`."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ def completion_of(answer: Json, message: Json, finish: str, usage: Json | None, 
     """A completion object of one choice.
 
     Args:
-        answer: as the upstream sent it.
-        message: what it says, in the words of chat completions.
-        finish: why it ended, in those words.
-        usage: the tokens spent, in those words; None where the upstream does not say.
-        logprobs: of its text, a list; anything falsy where there are none.
+        answer: the upstream's answer.
+        message: its content, in the format of chat completions.
+        finish: its finish reason, in that format.
+        usage: token usage, in that format; None if unknown.
+        logprobs: list of the text's log-probabilities; falsy if there are none.
     """
     choice: Json = {"index": 0, "message": message, "finish_reason": finish, "original": answer}
     if logprobs:
         choice["logprobs"] = {"content": logprobs}
-    whole = {"id": answer.get("id"), "model": answer.get("model"), "choices": [choice]}
-    return whole if usage is None else whole | {"usage": usage}
+    completion = {"id": answer.get("id"), "model": answer.get("model"), "choices": [choice]}
+    return completion if usage is None else completion | {"usage": usage}
 
 
 def own_usage(_completion: Json, choice: Json) -> Json | None:
-    """What the upstream said of the tokens of its answer."""
+    """The token usage that the upstream reported for its answer."""
     usage: Json | None = choice["original"].get("usage")
     return usage

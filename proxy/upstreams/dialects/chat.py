@@ -12,7 +12,7 @@ THOUGHTS = ("reasoning_content", "reasoning", "reasoning_details", "thinking", "
 
 
 def as_chat(body: Json) -> Json:
-    """The request as a chat request: itself."""
+    """The request as a chat request, which it already is."""
     return body
 
 
@@ -42,8 +42,9 @@ def sample(body: Json) -> Json:
 
 
 def shortened(body: Json, wish: str) -> Json:
-    """The request with a wish at the end of the user's last message: a system message there is not understood by every model. A plain
-    completion is a text to be continued, so nothing is added to it.
+    """The request with an instruction added to the user's last message.
+
+    Not in a system message, since some models have none. A plain completion continues a text, so nothing is added.
     """
     messages = list(body.get("messages") or ())
     last = max((i for i, message in enumerate(messages) if message["role"] == "user"), default=None)
@@ -54,7 +55,7 @@ def shortened(body: Json, wish: str) -> Json:
 
 
 def with_wish(message: Json, wish: str) -> Json:
-    """A user's message with a wish at its end."""
+    """A user's message with an instruction at its end."""
     content = message.get("content")
     if isinstance(content, list):
         return message | {"content": [*content, {"type": "text", "text": wish}]}

@@ -1,6 +1,4 @@
-"""What a chat answer consists of, in the order in which it came: thoughts, text, refusals, calls of tools; from a whole answer or from its
-chunks.
-"""
+"""Splits a chat answer, whole or in chunks, into parts in order: thoughts, text, refusals, tool calls."""
 
 from __future__ import annotations
 
@@ -19,11 +17,11 @@ class Part:
     """One piece of an answer.
 
     Attributes:
-        kind: what it is.
-        number: its place among the parts of the answer.
-        pieces: its text, or the arguments of a call, as they came.
+        kind: thought, text, refusal or call.
+        number: its index among the parts of the answer.
+        pieces: its text, or the arguments of a call, in received pieces.
         call_id, name: of a call.
-        logprobs: of a text, as chat has them.
+        logprobs: of a text, in the format of chat completions.
     """
 
     kind: Kind
@@ -35,19 +33,21 @@ class Part:
 
     @property
     def text(self) -> str:
-        """All of it that came."""
+        """The whole text received so far."""
         return "".join(self.pieces)
 
 
 Step = tuple[Literal["begins", "goes on", "ends"], Part, str]
-"""What a chunk brings: a part begins, goes on with a piece, or has ended."""
+"""An effect of a chunk: a part begins, goes on with a piece, or ends."""
 
 
 class Parts:
-    """The parts of one choice, as its chunks come. One part grows at a time: while a call does, whatever else comes waits for the end.
+    """The parts of one choice, built from its chunks.
+
+    One part grows at a time: while a call does, everything else waits until it ends.
 
     Attributes:
-        known: those that have begun, in their order.
+        known: the parts that have begun, in order.
     """
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class Parts:
         self._waiting: dict[tuple[Kind, object], Part] = {}
 
     def take(self, said: Json, logprobs: object = None) -> Iterator[Step]:
-        """The steps that a chunk's `delta`, or a whole `message`, brings."""
+        """The steps caused by a chunk's `delta` or a whole `message`."""
         for kind, which, piece, call in _pieces_of(said):
             waits = self._growing is not None and self._growing[0] == "call" and self._growing != (kind, which)
             if waits:
@@ -85,7 +85,7 @@ class Parts:
         self._growing = None
 
     def end(self) -> Iterator[Step]:
-        """The steps that are left when the answer has ended; one that says nothing has an empty text."""
+        """The remaining steps at the end of the answer; an answer without content gets an empty text."""
         for part in self._waiting.values():
             part.number = len(self.known)
             yield from self._begin(part)
@@ -100,33 +100,33 @@ def parts_of(choice: Json) -> list[Part]:
     """The parts of a whole choice."""
     parts, probabilities = Parts(), choice.get("logprobs")
     message = choice.get("message")
-    said = message if isinstance(message, dict) else {"content": choice.get("text")}
-    for _ in parts.take(said, probabilities.get("content") if isinstance(probabilities, dict) else None):
+    content = message if isinstance(message, dict) else {"content": choice.get("text")}
+    for _ in parts.take(content, probabilities.get("content") if isinstance(probabilities, dict) else None):
         pass
     for _ in parts.end():
         pass
     return parts.known
 
 
-def _pieces_of(said: Json) -> Iterator[tuple[Kind, object, str, Json]]:
-    """The pieces in a message or a delta: of what kind, which of several calls, the piece, and the call that it is of."""
-    thought = next((said[name] for name in THOUGHTS if isinstance(said.get(name), str) and said[name]), "")
+def _pieces_of(message: Json) -> Iterator[tuple[Kind, object, str, Json]]:
+    """The pieces in a message or a delta: (kind, index among several calls, the piece, the call it belongs to)."""
+    thought = next((message[name] for name in THOUGHTS if isinstance(message.get(name), str) and message[name]), "")
     if thought:
         yield "thought", None, thought, {}
-    if text := _text(said.get("content")):
+    if text := _text(message.get("content")):
         yield "text", None, text, {}
-    if isinstance(said.get("refusal"), str) and said["refusal"]:
-        yield "refusal", None, said["refusal"], {}
-    calls = said.get("tool_calls")
+    if isinstance(message.get("refusal"), str) and message["refusal"]:
+        yield "refusal", None, message["refusal"], {}
+    calls = message.get("tool_calls")
     for place, call in enumerate(calls if isinstance(calls, list) else ()):
         if isinstance(call, dict):
             function = call.get("function")
-            given = function.get("arguments") if isinstance(function, dict) else None
-            yield "call", call.get("index", place), given if isinstance(given, str) else "", call
+            arguments = function.get("arguments") if isinstance(function, dict) else None
+            yield "call", call.get("index", place), arguments if isinstance(arguments, str) else "", call
 
 
 def _text(content: object) -> str:
-    """The text of a content: a string, or the texts among its parts."""
+    """The text of a message's content: a string, or the texts among its parts."""
     if isinstance(content, list):
         texts = [part.get("text") for part in content if isinstance(part, dict)]
         return "".join(text for text in texts if isinstance(text, str))
@@ -143,7 +143,7 @@ def _name(call: Json) -> str:
 
 
 def kinds_of_tools(body: Json) -> set[str]:
-    """The kinds of the tools that a request offers, as far as they are named.
+    """The types of the tools that a request offers, as far as they are given.
 
     >>> sorted(kinds_of_tools({"tools": [{"type": "mcp"}, {"type": "function"}, {"name": "find"}, 5]}))
     ['function', 'mcp']

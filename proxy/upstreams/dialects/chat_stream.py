@@ -1,4 +1,7 @@
-"""A stream of `/v1/chat/completions` or `/v1/completions` on its way to the client: finish reason, usage and `[DONE]` are held back."""
+"""A stream of chat or plain completions on its way to the client.
+
+Finish reason, usage and `[DONE]` are held back.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ class ServedChat(ServedStream):
         super().__init__(on_text)
         self._assembly = Assembly()
         self._finish: Json | None = None  # the chunk with the last finish reason, held back
-        self._usage_event = b""  # the chunk that holds nothing else, held back
+        self._usage_event = b""  # the chunk with the token usage only, held back
 
     @property
     def response_id(self) -> str | None:
@@ -37,7 +40,7 @@ class ServedChat(ServedStream):
             return b""
         ending = _ending(choices)
         if not ending:
-            return raw  # one of another form is the client's to judge
+            return raw  # unexpected fields are for the client to handle
         if len(choices) > 1:
             return self._hold(event, b"")
         choice = ending[0]
@@ -46,15 +49,15 @@ class ServedChat(ServedStream):
         if not delta:
             return self._hold(event | {"choices": [choice | silent]}, b"")
         if choice.get("logprobs"):
-            silent["logprobs"] = None  # they go out with the words that they are of
+            silent["logprobs"] = None  # sent together with the text they belong to
         rest = {key: value for key, value in event.items() if key != "usage"}
-        said = sse.event(rest | {"choices": [choice | {"finish_reason": None}]})
-        return self._hold(event | {"choices": [choice | silent]}, said)
+        passed = sse.event(rest | {"choices": [choice | {"finish_reason": None}]})
+        return self._hold(event | {"choices": [choice | silent]}, passed)
 
-    def _hold(self, event: Json, said: bytes) -> bytes:
-        """Hold back the end of a choice; that of another choice, which was held till now, goes on."""
+    def _hold(self, event: Json, passed: bytes) -> bytes:
+        """Hold back the end of a choice; one held for another choice is sent."""
         held, self._finish = self._finish, event
-        return said if held is None or _indices(held) == _indices(event) else sse.event(held) + said
+        return passed if held is None or _indices(held) == _indices(event) else sse.event(held) + passed
 
     def completion(self) -> Json:
         """See `ServedStream`."""
@@ -63,7 +66,7 @@ class ServedChat(ServedStream):
             return self._assembly.completion()
 
     def closing(self, pieces: Iterable[str], extra: Json, usage: Json | None) -> Iterator[bytes]:
-        """See `ServedStream`; the chunk of the tokens is the upstream's own unless `usage` is to stand there."""
+        """See `ServedStream`; the usage chunk is the upstream's own unless `usage` replaces it."""
         first = self._assembly.first or {}
         for piece in pieces:
             yield sse.content(first, piece)
@@ -79,7 +82,7 @@ class ServedChat(ServedStream):
 
 
 def _ending(choices: object) -> list[Json]:
-    """Those of the choices that say why they ended."""
+    """The choices with a finish reason."""
     known = [choice for choice in choices if isinstance(choice, dict)] if isinstance(choices, list) else []
     return [choice for choice in known if choice.get("finish_reason") is not None]
 
@@ -89,7 +92,7 @@ def _indices(chunk: Json) -> list[Any]:
 
 
 def _show(chunk: Json, on_text: OnText) -> None:
-    """Show each piece of text in a chunk."""
+    """Report each piece of text in a chunk."""
     choices = chunk.get("choices")
     for choice in choices if isinstance(choices, list) else ():
         delta = choice.get("delta") if isinstance(choice, dict) else None

@@ -79,13 +79,13 @@ CONVERSIONS: Mapping[str, Conversion] = {
 
 def answers(conversion: Conversion, body: Json, completion: Json) -> list[Json]:
     """The choices of a chat completion, each as an answer of the endpoint."""
-    said = _head(completion)
+    head = _head(completion)
     several = completion["choices"]
     if isinstance(completion.get("usage"), dict):
-        said = replace(said, usage=usage_of(completion).of_one(len(several)))
-    begun = conversion.begun(body, said)
+        head = replace(head, usage=usage_of(completion).of_one(len(several)))
+    begun = conversion.begun(body, head)
     return [
-        conversion.ended(begun, replace(said, finish=str(choice.get("finish_reason") or "")), parts_of(choice))
+        conversion.ended(begun, replace(head, finish=str(choice.get("finish_reason") or "")), parts_of(choice))
         for choice in several
     ]
 

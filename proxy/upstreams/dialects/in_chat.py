@@ -1,4 +1,4 @@
-"""What both endpoints need that can be asked of an upstream which speaks chat alone: what was said, and what cannot be said in chat."""
+"""Shared helpers for endpoints that are converted to chat: the answer's head, and errors for what chat lacks."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from hedgerow.proxy.types import Json, Usage
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a chat answer says beside its parts.
+    """The data of a chat answer apart from its parts.
 
     Attributes:
         id, model, created: as the upstream names them.
-        finish: why it ended, in the words of chat; "" before its end.
-        usage: the tokens; None where the upstream does not say.
+        finish: the finish reason of chat; "" before the end.
+        usage: token usage; None if unknown.
     """
 
     id: str
@@ -31,7 +31,7 @@ class Said:
 
 
 def tail_of(name: str) -> str:
-    """The part of an id that is not its kind.
+    """An id without its prefix for the kind.
 
     >>> tail_of("chatcmpl-5f"), tail_of("abc")
     ('5f', 'abc')
@@ -45,7 +45,7 @@ def wrong(place: str, wanted: str) -> BadRequest:
 
 
 def lacking(place: str, what: str, instead: str) -> BadRequest:
-    """The error of a field that chat has no words for."""
+    """The error for a field that chat does not support."""
     message = (
         f"`{place}`: the upstream of this route is asked through /v1/chat/completions, which does not take {what}; "
         f"{instead}, or use a route whose upstream serves this endpoint itself"
@@ -54,14 +54,14 @@ def lacking(place: str, what: str, instead: str) -> BadRequest:
 
 
 def refuse_kept(body: Json, refused: Mapping[str, str]) -> None:
-    """Raise `BadRequest` for a field that cannot be left out without another answer coming of it."""
+    """Raise `BadRequest` for a field that would change the answer if left out."""
     for name, instead in refused.items():
         if body.get(name):
             raise lacking(name, f"`{name}`", instead)
 
 
 def listed(value: object, place: str) -> list[Any]:
-    """A list; nothing is an empty one."""
+    """A list; None becomes an empty one."""
     if value is None:
         return []
     if not isinstance(value, list):
@@ -70,7 +70,7 @@ def listed(value: object, place: str) -> list[Any]:
 
 
 def text_of(value: object, place: str) -> str:
-    """A text; nothing is an empty one."""
+    """A string; None becomes an empty one."""
     if value is None:
         return ""
     if not isinstance(value, str):
@@ -79,20 +79,20 @@ def text_of(value: object, place: str) -> str:
 
 
 def joined(parts: list[Json], between: str = "") -> str | list[Json]:
-    """The content of a chat message: a string where all parts are texts, which every server takes."""
+    """The content of a chat message: a plain string if all parts are texts, which every server accepts."""
     texts = [part["text"] for part in parts if part["type"] == "text"]
     return between.join(texts) if len(texts) == len(parts) else parts
 
 
 def called(call_id: object, name: object, arguments: object, place: str) -> Json:
-    """A call of a function that was made before, as chat has it."""
+    """An earlier function call, in chat format."""
     if not isinstance(name, str) or not name:
         raise wrong(f"{place}.name", "a string")
-    given = arguments if isinstance(arguments, str) else orjson.dumps(arguments or {}).decode()
-    return {"id": str(call_id or ""), "type": "function", "function": {"name": name, "arguments": given}}
+    arguments_json = arguments if isinstance(arguments, str) else orjson.dumps(arguments or {}).decode()
+    return {"id": str(call_id or ""), "type": "function", "function": {"name": name, "arguments": arguments_json}}
 
 
 def function(tool: Json, parameters: object) -> Json:
-    """A function that is offered, as chat has it."""
-    said = {name: tool[name] for name in ("name", "description", "strict") if tool.get(name) is not None}
-    return {"type": "function", "function": said | ({} if parameters is None else {"parameters": parameters})}
+    """A function that is offered, in chat format."""
+    description = {name: tool[name] for name in ("name", "description", "strict") if tool.get(name) is not None}
+    return {"type": "function", "function": description | ({} if parameters is None else {"parameters": parameters})}

@@ -1,8 +1,8 @@
-"""`/v1/messages`, Anthropic's: an answer is one message of blocks (thinking, text, calls of tools); its last text is what answers. A text with
-citations is cut into neighbouring blocks, where each of them begins and ends.
+"""`/v1/messages`, Anthropic's format: an answer is a message of blocks (thinking, text, tool calls).
 
-Everything here is a pure function of JSON objects. What a client or an upstream sends in a form that we do not know is ignored here and
-kept in the object.
+Its last text is the answer. A text with citations consists of adjacent blocks, split where a citation begins or ends.
+Everything here is a pure function of JSON objects. Unknown data from client or upstream is ignored here and kept in the
+object.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from hedgerow.proxy.upstreams.dialects.chat_parts import kinds_of_tools
 from hedgerow.proxy.upstreams.sse import named_event
 
 ACTING = ("mcp_toolset", "code_execution")
-"""How kinds of tools begin that the upstream runs itself and that may act or cost by themselves."""
+"""Prefixes of types of tools that the upstream runs itself and that may act or cost on their own."""
 FINISH_REASONS = {"max_tokens": "length", "model_context_window_exceeded": "length", "tool_use": "tool_calls"}
-"""Why an answer ended, in the words of chat completions; "stop" for all others."""
+"""Finish reasons of chat completions by stop reason; "stop" for all others."""
 PAUSED = "pause_turn"
-"""Why a message ended that is not an answer yet: the client sends it back, and the tools of the upstream go on."""
+"""Stop reason of an incomplete answer: the client sends it back, and the upstream's tools continue."""
 ENDING = ("stop_reason", "stop_sequence", "stop_details", "container")
-"""Fields of a message that stand at the end of its stream."""
+"""Fields of a message that are sent at the end of its stream."""
 
 
 def as_chat(body: Json) -> Json:
-    """What is read of a request, in the words of a chat request."""
+    """The parts of a request that we read, as a chat request."""
     messages = [
         {"role": message["role"], "content": message.get("content")}
         for message in body.get("messages") or ()
@@ -55,7 +55,7 @@ def as_chat(body: Json) -> Json:
 
 
 def skip_reason(body: Json) -> Reason | None:
-    """Why answers to a request are not calibrated: every sample would act."""
+    """Why answers to a request are not calibrated: every sample would have side effects."""
     choice = body.get("tool_choice")
     if isinstance(choice, dict) and choice.get("type") == "none":
         return None
@@ -64,18 +64,18 @@ def skip_reason(body: Json) -> Reason | None:
 
 
 def without_effect(body: Json) -> Json:
-    """The request as it is: one more answer leaves no trace, and log-probabilities are not to be had."""
+    """The request unchanged: samples are not stored, and log-probabilities are not available."""
     return body
 
 
 def with_effort(body: Json, effort: str) -> Json:
-    """The request with the wish for so much effort; what else it says of its output stays."""
+    """The request with this reasoning effort; its other output settings stay."""
     output = body.get("output_config")
     return body | {"output_config": (output if isinstance(output, dict) else {}) | {"effort": effort}}
 
 
 def shortened(body: Json, wish: str) -> Json:
-    """The request with a wish at the end of the user's last message."""
+    """The request with an instruction at the end of the user's last message."""
     messages = list(body.get("messages") or ())
     if not messages or not isinstance(messages[-1], dict) or messages[-1].get("role") != "user":
         return body
@@ -83,7 +83,7 @@ def shortened(body: Json, wish: str) -> Json:
 
 
 def completion(answer: Json) -> Json:
-    """An answer as a completion object of one choice, under whose `original` stands the answer itself.
+    """An answer as a completion object with one choice, with the original answer as `original`.
 
     Raises:
         ValueError: it has no list of content blocks.
@@ -91,12 +91,12 @@ def completion(answer: Json) -> Json:
     if not isinstance(answer.get("content"), list):
         raise ValueError("without a list of content blocks")
     blocks = [block for block in answer["content"] if isinstance(block, dict)]
-    said = [answer["content"][i] for i in _places(answer)]
-    text = "".join(block["text"] for block in said)
+    texts = [answer["content"][i] for i in _places(answer)]
+    text = "".join(block["text"] for block in texts)
     message: Json = {"role": "assistant", "content": text}
     if calls := [block for block in blocks if block.get("type") in _calls(answer)]:
         message["tool_calls"] = calls
-    if citations := [citation for block in said for citation in block.get("citations") or ()]:
+    if citations := [citation for block in texts for citation in block.get("citations") or ()]:
         message["annotations"] = citations
     if answer.get("stop_reason") == "refusal":
         message["refusal"] = text or "refused"
@@ -105,12 +105,12 @@ def completion(answer: Json) -> Json:
 
 
 def _calls(answer: Json) -> tuple[str, ...]:
-    """Kinds of blocks that the turn is not over with."""
+    """Types of blocks that do not end the turn."""
     return ("tool_use", "server_tool_use") if answer.get("stop_reason") == PAUSED else ("tool_use",)
 
 
 def _usage(answer: Json) -> Json | None:
-    """The tokens spent, in the words of chat completions: what was read from and written to the cache are tokens of the prompt."""
+    """Token usage in the format of chat completions: tokens read from and written to the cache count as prompt tokens."""
     usage = answer.get("usage")
     if not isinstance(usage, dict):
         return None
@@ -125,7 +125,7 @@ def _usage(answer: Json) -> Json | None:
 
 
 def spent_in_all(spent: Usage) -> Json:
-    """Tokens spent, in the words of this endpoint: those that came from the cache are not among the others."""
+    """Token usage in the format of this endpoint: tokens from the cache are counted separately."""
     return {
         "input_tokens": max(0, spent.prompt - spent.cached),
         "cache_read_input_tokens": spent.cached,
@@ -134,7 +134,7 @@ def spent_in_all(spent: Usage) -> Json:
 
 
 def _places(answer: Json) -> list[int]:
-    """The indices of the neighbouring text blocks that say something last; of the last ones where none does."""
+    """Indices of the adjacent text blocks that come last and are not empty; the last ones if all are empty."""
     texts: list[list[int]] = [[]]
     for i, block in enumerate(answer["content"]):
         if isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str):
@@ -146,14 +146,14 @@ def _places(answer: Json) -> list[int]:
 
 
 def answer(_completion: Json, choice: Json, text: str | None, *, logprobs: bool) -> Json:
-    """What the client gets: the answer that a choice was made of, with another text where one is given."""
-    del logprobs  # there are none here
+    """The answer for the client: the original of a choice, with another text if given."""
+    del logprobs  # this endpoint has none
     original: Json = choice["original"]
     return original if text is None else reworded(original, text)
 
 
 def without_calls(choice: Json) -> Json:
-    """The choice as one that calls nothing: what is said in place of the calls is the end of the turn."""
+    """The choice without its tool calls: the text that replaces them ends the turn."""
     original = choice["original"]
     calls = _calls(original)
     content = [block for block in original["content"] if not isinstance(block, dict) or block.get("type") not in calls]
@@ -163,28 +163,31 @@ def without_calls(choice: Json) -> Json:
 
 
 def reworded(answer: Json, text: str) -> Json:
-    """The answer with another text in place of its last one, in one block."""
+    """The answer with its last text replaced, in one block."""
     places = _places(answer)
     if not places:
         return answer
     content = answer["content"]
-    said = content[places[0]] | {"text": text}
-    return answer | {"content": [*content[: places[0]], said, *content[places[-1] + 1 :]]}
+    block = content[places[0]] | {"text": text}
+    return answer | {"content": [*content[: places[0]], block, *content[places[-1] + 1 :]]}
 
 
 def events(answer: Json, pieces: Callable[[str], Iterable[str]], _asked: bool = False) -> Iterator[bytes]:
-    """An answer as the events of a stream; `pieces` cuts a text up. Our field stands in the message and in the event that ends it."""
+    """An answer as the events of a stream; `pieces` splits a text.
+
+    Our field is in the message and in the last event.
+    """
     blocks = (item_events(block, index, pieces) for index, block in enumerate(answer["content"]))
     return map(encoded, chain(opening(answer), *blocks, ending(answer)))
 
 
 def encoded(event: Json, _number: int = 0) -> bytes:
-    """An event; those of this endpoint are not numbered."""
+    """An encoded event; events of this endpoint are not numbered."""
     return named_event(event["type"], event)
 
 
 def opening(answer: Json) -> Iterator[Json]:
-    """The event that begins the stream of an answer: nothing is there yet."""
+    """The first event of an answer's stream, without content."""
     begun = answer | {"content": []} | dict.fromkeys((name for name in ENDING if name in answer), None)
     if usage := _own_usage(answer):
         begun["usage"] = usage | {"output_tokens": 0}
@@ -192,7 +195,7 @@ def opening(answer: Json) -> Iterator[Json]:
 
 
 def ending(answer: Json) -> Iterator[Json]:
-    """The events that end it."""
+    """The last events of an answer's stream."""
     delta = {name: answer[name] for name in ENDING if name in answer}
     extra = {"hedgerow": answer["hedgerow"]} if "hedgerow" in answer else {}
     yield {"type": "message_delta", "delta": delta, "usage": {"output_tokens": 0} | _own_usage(answer)} | extra
@@ -205,7 +208,7 @@ def _own_usage(answer: Json) -> Json:
 
 
 def item_events(block: Any, index: int, pieces: Callable[[str], Iterable[str]]) -> Iterator[Json]:
-    """The events of one block; one of a kind that we do not know comes whole with its beginning."""
+    """The events of one block; a block of an unknown type is sent whole in its first event."""
     if not isinstance(block, dict):
         return
     kind = block.get("type")
@@ -229,7 +232,7 @@ def item_events(block: Any, index: int, pieces: Callable[[str], Iterable[str]]) 
 
 
 def decoded(given: str) -> Any:
-    """The input of a call; a text that was cut off stays the text that it is."""
+    """The input of a call; incomplete JSON stays a string."""
     try:
         return orjson.loads(given)
     except orjson.JSONDecodeError:
@@ -241,13 +244,13 @@ def _json(value: object) -> str:
 
 
 def error(error: ProxyError) -> Json:
-    """An error object in Anthropic's form."""
+    """An error object in Anthropic's format."""
     kind = ERROR_KINDS.get(error.status, "api_error" if error.status >= 500 else "invalid_request_error")
     return {"type": "error", "error": {"type": kind, "message": error.message}}
 
 
 def error_event(body: Json) -> bytes:
-    """An error object as the event that ends a stream."""
+    """An error object encoded as the event that ends a stream."""
     return named_event("error", body)
 
 

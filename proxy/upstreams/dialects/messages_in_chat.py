@@ -1,4 +1,4 @@
-"""`/v1/messages` on an upstream that speaks chat alone: the request in the words of chat, and what was said as a message."""
+"""Converts `/v1/messages` to chat and back, for upstreams that only support chat."""
 
 from __future__ import annotations
 
@@ -38,25 +38,25 @@ CONVERTED = frozenset(
         "mcp_servers",
     ]
 )
-"""Fields that chat has in other words, or not at all; every other one goes on as it is."""
+"""Fields that are converted or dropped; all others are passed on."""
 REFUSED: Mapping[str, str] = {
     "container": "ask without `container`",
     "mcp_servers": "offer what they do as functions in `tools`",
 }
-"""Fields that need a provider which runs something, and what to do without."""
+"""Fields that need support by the provider, with advice on what to do instead."""
 STOPPED = {"length": "max_tokens", "content_filter": "refusal"}
-"""Why a message ended, by the finish reason of chat."""
+"""Stop reasons by the finish reason of chat."""
 CHOICES = {"auto": "auto", "any": "required", "none": "none"}
 IMAGES = "send a picture as `base64` or `url`, a document as `base64` or `text`"
 DELTAS = {"thought": ("thinking_delta", "thinking"), "call": ("input_json_delta", "partial_json")}
-"""What a piece of a part is called; a text otherwise."""
+"""The type of a delta for each kind of part; a text otherwise."""
 
 
 def request(body: Json) -> Json:
-    """The request in the words of chat.
+    """The request converted to chat.
 
     Raises:
-        BadRequest: it asks for what chat does not have, or a field has the wrong type.
+        BadRequest: it uses a feature that chat does not have, or a field has the wrong type.
     """
     refuse_kept(body, REFUSED)
     chat: Json = {name: value for name, value in body.items() if name not in CONVERTED and value is not None}
@@ -86,7 +86,7 @@ def _text(content: object, place: str) -> str:
 
 
 def _turns(message: object, place: str) -> list[Json]:
-    """The chat messages of one message: the results of tools stand before what its user says."""
+    """The chat messages for one message: tool results come before the user's text."""
     if not isinstance(message, dict):
         raise wrong(place, "an object")
     role, content = message.get("role"), message.get("content")
@@ -108,11 +108,11 @@ def _turns(message: object, place: str) -> list[Json]:
             results.append(_result(block, where))
         elif kind not in ("thinking", "redacted_thinking"):
             parts.append(_part(block, where))
-    return [*results, *_said(role, parts, calls)]
+    return [*results, *_as_message(role, parts, calls)]
 
 
-def _said(role: str, parts: list[Json], calls: list[Json]) -> list[Json]:
-    """What a message says and calls, as one chat message; none where it does neither."""
+def _as_message(role: str, parts: list[Json], calls: list[Json]) -> list[Json]:
+    """The text and calls of a message as one chat message; none if it has neither."""
     if not parts and not calls:
         return []
     return [{"role": role, "content": joined(parts, "\n") or None} | ({"tool_calls": calls} if calls else {})]
@@ -128,7 +128,7 @@ def _result(block: Json, place: str) -> Json:
 
 
 def _part(block: Json, place: str) -> Json:
-    """A block that a user may send, as a part of a chat message."""
+    """A block of a user's message as a part of a chat message."""
     kind, source = block.get("type"), block.get("source")
     source = source if isinstance(source, dict) else {}
     if kind == "text":
@@ -144,7 +144,7 @@ def _part(block: Json, place: str) -> Json:
 
 
 def _tools(body: Json) -> Json:
-    """The tools that are offered, and which of them is to be called."""
+    """The offered tools and the tool choice."""
     offered = [_tool(tool, f"tools[{i}]") for i, tool in enumerate(listed(body.get("tools"), "tools"))]
     if not offered:
         return {}
@@ -172,7 +172,7 @@ def _tool(tool: object, place: str) -> Json:
 
 
 def _output(body: Json) -> Json:
-    """How long the model is to think, and the form that the answer is to have."""
+    """The reasoning effort and the output format."""
     output = body.get("output_config")
     output = output if isinstance(output, dict) else {}
     asked: Json = {"reasoning_effort": output["effort"]} if output.get("effort") else {}
@@ -184,7 +184,7 @@ def _output(body: Json) -> Json:
 
 
 def begun(_body: Json, said: Said) -> Json:
-    """The message that answers a request before anything is said."""
+    """The message for a request, without content yet."""
     return {
         "id": f"msg_{tail_of(said.id)}",
         "type": "message",
@@ -202,7 +202,7 @@ def _counts(usage: Usage | None) -> Json:
 
 
 def ended(begun: Json, said: Said, parts: Sequence[Part]) -> Json:
-    """The whole message."""
+    """The complete message."""
     kinds, content = {part.kind for part in parts}, [item(begun, part) for part in parts]
     otherwise = "refusal" if "refusal" in kinds else "tool_use" if "call" in kinds else "end_turn"
     why = STOPPED.get(said.finish, otherwise)
@@ -210,7 +210,7 @@ def ended(begun: Json, said: Said, parts: Sequence[Part]) -> Json:
 
 
 def item(begun: Json, part: Part) -> Json:
-    """One part of what was said, as a block of the content."""
+    """One part of the answer as a content block."""
     if part.kind == "thought":
         return {"type": "thinking", "thinking": part.text, "signature": ""}
     if part.kind == "call":
@@ -220,15 +220,15 @@ def item(begun: Json, part: Part) -> Json:
 
 
 def goes_on(event: Json, part: Part, piece: str) -> Json:
-    """An event that brings one more piece of a part."""
+    """An event with one more piece of a part."""
     kind, name = DELTAS.get(part.kind, ("text_delta", "text"))
     return event | {"delta": {"type": kind, name: piece}}
 
 
 def error(status: int, body: Any) -> Any:
-    """The object of an upstream's error, in Anthropic's form; one that says nothing stays as it is."""
-    said = body.get("error") if isinstance(body, dict) else None
-    message = said.get("message") if isinstance(said, dict) else said
+    """An upstream's error object in Anthropic's format; one without a message is unchanged."""
+    inner = body.get("error") if isinstance(body, dict) else None
+    message = inner.get("message") if isinstance(inner, dict) else inner
     if not isinstance(message, str) or not message:
         return body
     rejected = UpstreamRejected(status, b"", "application/json")

@@ -1,4 +1,4 @@
-"""A stream of `/v1/messages` on its way to the client: held back from the end of its last text block on."""
+"""A stream of `/v1/messages` on its way to the client: held back from the end of its last text block."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from hedgerow.proxy.upstreams.dialects.served import OnText, ServedStream, broke
 from hedgerow.proxy.upstreams.sse import named_event
 
 _GROWING = ("text", "thinking", "signature", "partial_json")
-"""Fields of a delta that are pieces of a block's."""
+"""Fields of a delta that append to a block's fields."""
 
 
 class ServedMessage(ServedStream):
-    """What is held back goes out as it came where another block follows: only the last text gets a sentence of ours."""
+    """Events held back are sent unchanged if another block follows: only the last text gets our sentence."""
 
     def __init__(self, on_text: OnText | None = None) -> None:
         super().__init__(on_text)
@@ -89,7 +89,7 @@ class ServedMessage(ServedStream):
             yield named_event("message_delta", event | extra) if event.get("type") == "message_delta" else raw
 
     def _saying(self, pieces: Sequence[str], index: Any) -> Iterator[bytes]:
-        """Pieces in the block that is open; in one of their own behind a block with citations, which are not of our words."""
+        """Text events in the open block; in a new block after one with citations, since our words have no source."""
         if pieces and "citations" in self._pieces[-1] and isinstance(index, int):
             yield self._held.pop(0)[1]
             index += 1
@@ -107,7 +107,7 @@ def _stop(index: int) -> tuple[Json, bytes]:
 
 
 def _whole(block: Json, pieces: dict[str, list[Any]]) -> Json:
-    """A block with all that came of it; the input of a call that was cut off stays the text that it is."""
+    """A block with all its deltas applied; incomplete JSON input of a call stays a string."""
     grown: Json = {name: "".join([block.get(name) or "", *pieces[name]]) for name in _GROWING if name in pieces}
     if given := grown.pop("partial_json", ""):
         grown["input"] = messages.decoded(given)

@@ -1,7 +1,7 @@
-"""`/v1/responses`: an answer is a list of items (reasoning, calls of tools, messages); the text of the last message is what answers.
+"""`/v1/responses`: an answer is a list of items (reasoning, tool calls, messages); the last message is the answer.
 
-Everything here is a pure function of JSON objects. What a client or an upstream sends in a form that we do not know is ignored here and
-kept in the object.
+Everything here is a pure function of JSON objects. Unknown data from client or upstream is ignored here and kept in the
+object.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hedgerow.proxy.upstreams.dialects.chat_parts import kinds_of_tools
 from hedgerow.proxy.upstreams.sse import named_event
 
 LOGPROBS = "message.output_text.logprobs"
-"""What a request includes to get log-probabilities."""
+"""Value of `include` that requests log-probabilities."""
 CLIENT_ACTS = frozenset(
     [
         "function_call",
@@ -29,18 +29,18 @@ CLIENT_ACTS = frozenset(
         "mcp_approval_request",
     ]
 )
-"""Items that ask the client to do something; calls of tools that the upstream runs itself are not among them."""
+"""Items that ask the client to act; not calls of tools that the upstream runs itself."""
 ACTING = frozenset(["mcp", "image_generation", "code_interpreter"])
-"""Tools that the upstream runs itself and that may act or cost by themselves."""
+"""Tools that the upstream runs itself and that may act or cost on their own."""
 FINISH_REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
-"""Why an answer is incomplete, in the words of chat completions."""
+"""Finish reasons of chat completions, by the reason why an answer is incomplete."""
 
 BEGUN: dict[str, Json] = {"message": {"content": []}, "reasoning": {"summary": []}, "function_call": {"arguments": ""}}
-"""What an item holds when its stream begins, by kind."""
+"""The initial fields of an item in its stream, by type."""
 
 
 def as_chat(body: Json) -> Json:
-    """What is read of a request, in the words of a chat request."""
+    """The parts of a request that we read, as a chat request."""
     chat: Json = {"messages": [*_instructions(body.get("instructions")), *_messages(body.get("input"))]}
     for name, theirs in (("max_tokens", "max_output_tokens"), ("tools", "tools"), ("tool_choice", "tool_choice")):
         if body.get(theirs) is not None:
@@ -58,7 +58,7 @@ def _instructions(text: object) -> list[Json]:
 
 
 def _messages(given: object) -> list[Json]:
-    """The messages among the items of an input; a string is a message of the user."""
+    """The messages among the items of an input; a string is a user message."""
     if isinstance(given, str):
         return [{"role": "user", "content": given}]
     items = given if isinstance(given, list) else []
@@ -70,31 +70,34 @@ def _messages(given: object) -> list[Json]:
 
 
 def _text_parts(content: object) -> str | list[Json]:
-    """The content of a message as chat has it: a string, or its parts, of which those with a text keep it."""
+    """The content of a message in chat format: a string, or its parts; those with a text keep it."""
     if not isinstance(content, list):
         return content if isinstance(content, str) else ""
     return [part for part in content if isinstance(part, dict)]
 
 
 def with_logprobs(body: Json) -> Json:
-    """The request with the wish for log-probabilities."""
+    """The request with log-probabilities requested."""
     include = body.get("include")
     return body | {"include": [*(include if isinstance(include, list) else []), LOGPROBS]}
 
 
 def with_effort(body: Json, effort: str) -> Json:
-    """The request with the wish for so much reasoning; what else it says of reasoning stays."""
+    """The request with this reasoning effort; its other reasoning settings stay."""
     reasoning = body.get("reasoning")
     return body | {"reasoning": (reasoning if isinstance(reasoning, dict) else {}) | {"effort": effort}}
 
 
 def sample(body: Json) -> Json:
-    """The request for one more answer, of which the upstream keeps nothing."""
+    """The request for one more answer, not stored by the upstream."""
     return body | {"store": False}
 
 
 def skip_reason(body: Json) -> Reason | None:
-    """Why answers to a request are not calibrated: every sample would be written into the conversation, or act; or the client fetches its answer later."""
+    """Why answers to a request are not calibrated.
+
+    Every sample would be added to the conversation or have side effects; or the client fetches its answer later.
+    """
     if body.get("conversation") is not None:
         return Reason.CONVERSATION
     if body.get("background"):
@@ -104,12 +107,12 @@ def skip_reason(body: Json) -> Reason | None:
 
 
 def stores(body: Json) -> bool:
-    """Whether the upstream keeps the answer, so that the client may refer to it: then it is the first answer that the client gets."""
+    """Whether the upstream stores the answer, so that the client may refer to it and must get the first answer."""
     return body.get("store") is not False
 
 
 def shortened(body: Json, wish: str) -> Json:
-    """The request with a wish at its end."""
+    """The request with an instruction at its end."""
     given = body.get("input")
     if isinstance(given, str):
         return body | {"input": f"{given}\n\n{wish}".lstrip()}
@@ -118,7 +121,7 @@ def shortened(body: Json, wish: str) -> Json:
 
 
 def completion(answer: Json) -> Json:
-    """An answer as a completion object of one choice, under whose `original` stands the answer itself.
+    """An answer as a completion object with one choice, with the original answer as `original`.
 
     Raises:
         ValueError: it has no list of output items.
@@ -127,21 +130,21 @@ def completion(answer: Json) -> Json:
     if not isinstance(output, list):
         raise ValueError("without a list of output items")
     items = [item for item in output if isinstance(item, dict)]
-    said = _said(answer)
+    parts = _said(answer)
     text = "".join(_texts(answer))
     message: Json = {"role": "assistant", "content": text, "refusal": _refusal(items)}
     if calls := [item for item in items if item.get("type") in CLIENT_ACTS]:
         message["tool_calls"] = calls
-    if annotations := _all_of(said, "annotations"):
+    if annotations := _all_of(parts, "annotations"):
         message["annotations"] = annotations
     details = answer.get("incomplete_details")
     why = details.get("reason") if isinstance(details, dict) else None
     finish = FINISH_REASONS.get(str(why), "stop")
-    return completion_of(answer, message, finish, _usage(answer), _all_of(said, "logprobs"))
+    return completion_of(answer, message, finish, _usage(answer), _all_of(parts, "logprobs"))
 
 
 def _usage(answer: Json) -> Json | None:
-    """The tokens spent, in the words of chat completions."""
+    """Token usage in the format of chat completions."""
     usage = answer.get("usage")
     if not isinstance(usage, dict):
         return None
@@ -154,7 +157,7 @@ def _usage(answer: Json) -> Json | None:
 
 
 def spent_in_all(spent: Usage) -> Json:
-    """Tokens spent, in the words of this endpoint."""
+    """Token usage in the format of this endpoint."""
     return {
         "input_tokens": spent.prompt,
         "input_tokens_details": {"cached_tokens": spent.cached},
@@ -174,13 +177,13 @@ def _is_text(part: object) -> bool:
 
 
 def _place(answer: Json) -> int | None:
-    """The index of the last message that has a text."""
+    """The index of the last message with a text."""
     output = answer["output"]
     return next((i for i in reversed(range(len(output))) if any(map(_is_text, _parts(output[i])))), None)
 
 
 def _said(answer: Json) -> list[Json]:
-    """The parts of its text."""
+    """The text parts of the last message."""
     place = _place(answer)
     return [] if place is None else [part for part in answer["output"][place]["content"] if _is_text(part)]
 
@@ -190,9 +193,9 @@ def _texts(answer: Json) -> list[str]:
 
 
 def _all_of(parts: Iterable[Json], name: str) -> list[Any]:
-    """The lists that parts have under a name, as one."""
+    """The lists under this name in all parts, joined."""
     lists = (part.get(name) for part in parts)
-    return [one for some in lists if isinstance(some, list) for one in some]
+    return [entry for items in lists if isinstance(items, list) for entry in items]
 
 
 def _refusal(items: Iterable[Json]) -> str | None:
@@ -201,10 +204,10 @@ def _refusal(items: Iterable[Json]) -> str | None:
 
 
 def answer(_completion: Json, choice: Json, text: str | None, *, logprobs: bool) -> Json:
-    """What the client gets: the answer that a choice was made of, with another text where one is given.
+    """The answer for the client: the original of a choice, with another text if given.
 
     Args:
-        logprobs: whether the client asked for log-probabilities; those of other words, or that nobody asked for, stay out.
+        logprobs: whether the client requested log-probabilities; they are removed otherwise, and if the text changed.
     """
     original: Json = choice["original"]
     if text is not None:
@@ -213,8 +216,9 @@ def answer(_completion: Json, choice: Json, text: str | None, *, logprobs: bool)
 
 
 def without_calls(choice: Json) -> Json:
-    """The choice as one that calls nothing: what is said in place of the calls is the end of the turn. The thoughts that led to them go too, since
-    an upstream takes them back only with what followed.
+    """The choice without its tool calls: the text that replaces them ends the turn.
+
+    The reasoning before the calls is removed too, since an upstream accepts it only together with them.
     """
     original = choice["original"]
     gone = CLIENT_ACTS | {"reasoning"}
@@ -222,24 +226,24 @@ def without_calls(choice: Json) -> Json:
     if _place({"output": output}) is None:
         part = {"type": "output_text", "text": "", "annotations": [], "logprobs": []}
         name = f"msg_{str(original.get('id')).removeprefix('resp_')}"
-        said = {"id": name, "type": "message", "role": "assistant", "status": "completed", "content": [part]}
-        output.append(said)
+        message = {"id": name, "type": "message", "role": "assistant", "status": "completed", "content": [part]}
+        output.append(message)
     return choice | {"original": original | {"output": output}}
 
 
 def reworded(answer: Json, text: str) -> Json:
-    """The answer with another text in place of its last one, in one part, without log-probabilities."""
+    """The answer with its last text replaced, in one part, without log-probabilities."""
     return _with_texts(answer, [text])
 
 
 def lengthened(answer: Json, ours: str) -> Json:
-    """The answer with words of ours at the end of its last text."""
+    """The answer with our words at the end of its last text."""
     *before, last = _texts(answer) or [""]
     return _with_texts(answer, [*before, last + ours])
 
 
 def _with_texts(answer: Json, texts: Sequence[str]) -> Json:
-    """The answer with other texts in the parts of its last one, without log-probabilities; parts beyond them go."""
+    """The answer with these texts in the parts of its last message, without log-probabilities; other parts are removed."""
     place = _place(answer)
     if place is None:
         return answer
@@ -258,25 +262,25 @@ def _with_texts(answer: Json, texts: Sequence[str]) -> Json:
 
 
 def error_event(body: Json) -> bytes:
-    """An error object as the event that ends a stream: what it says stands at the top level too."""
+    """An error object encoded as the event that ends a stream; its fields are at the top level too."""
     inner = body["error"] if isinstance(body["error"], dict) else {}
-    said = {name: inner.get(name) for name in ("code", "message", "param")}
-    return named_event("error", said | body | {"type": "error"})
+    fields = {name: inner.get(name) for name in ("code", "message", "param")}
+    return named_event("error", fields | body | {"type": "error"})
 
 
 def events(answer: Json, pieces: Callable[[str], Iterable[str]], _asked: bool = False) -> Iterator[bytes]:
-    """An answer as the events of a stream, numbered from 0; `pieces` cuts a text up."""
+    """An answer as the events of a stream, numbered from 0; `pieces` splits a text."""
     items = (item_events(item, index, pieces) for index, item in enumerate(answer["output"]))
     return map(encoded, chain(opening(answer), *items, ending(answer)), count())
 
 
 def encoded(event: Json, number: int) -> bytes:
-    """An event with its number in the stream."""
+    """An encoded event with its sequence number."""
     return named_event(event["type"], event | {"sequence_number": number})
 
 
 def opening(answer: Json) -> Iterator[Json]:
-    """The events that begin the stream of an answer: nothing is there yet."""
+    """The first events of an answer's stream, without content."""
     begun = {key: value for key, value in answer.items() if key not in ("hedgerow", "output_text")}
     begun |= {"status": "in_progress", "output": [], "usage": None, "completed_at": None, "incomplete_details": None}
     begun = {key: value for key, value in begun.items() if key in answer}
@@ -285,7 +289,7 @@ def opening(answer: Json) -> Iterator[Json]:
 
 
 def ending(answer: Json) -> Iterator[Json]:
-    """The event that ends it."""
+    """The last event of an answer's stream."""
     status = answer.get("status")
     yield {
         "type": f"response.{status if status in ('incomplete', 'failed') else 'completed'}",

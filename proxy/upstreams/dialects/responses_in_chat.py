@@ -1,4 +1,4 @@
-"""`/v1/responses` on an upstream that speaks chat alone: the request in the words of chat, and what was said as a response."""
+"""Converts `/v1/responses` to chat and back, for upstreams that only support chat."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ CONVERTED = frozenset(
         "top_logprobs",
     ]
 )
-"""Fields that chat has in other words, or not at all; every other one goes on as it is."""
+"""Fields that are converted or dropped; all others are passed on."""
 NOT_KEPT = "send the whole conversation as `input`"
 REFUSED: Mapping[str, str] = {
     "previous_response_id": NOT_KEPT,
@@ -51,9 +51,9 @@ REFUSED: Mapping[str, str] = {
     "background": "ask without `background`",
     "prompt": "send the prompt's text as `instructions` and `input`",
 }
-"""Fields that need an upstream which keeps something, and what to do without."""
+"""Fields that need an upstream that stores data, with advice on what to do instead."""
 STATUS = {"length": "max_output_tokens", "content_filter": "content_filter"}
-"""Why a response is incomplete, by the finish reason of chat."""
+"""Reason why a response is incomplete, by the finish reason of chat."""
 ECHOED: Json = {
     "instructions": None,
     "max_output_tokens": None,
@@ -68,14 +68,14 @@ ECHOED: Json = {
     "truncation": "disabled",
     "user": None,
 }
-"""Fields of a request that stand in its response too, and what stands there where the client does not say."""
+"""Fields of a request that are repeated in its response, with their default values."""
 
 
 def request(body: Json) -> Json:
-    """The request in the words of chat.
+    """The request converted to chat.
 
     Raises:
-        BadRequest: it asks for what chat does not have, or a field has the wrong type.
+        BadRequest: it uses a feature that chat does not have, or a field has the wrong type.
     """
     refuse_kept(body, REFUSED)
     chat: Json = {name: value for name, value in body.items() if name not in CONVERTED and value is not None}
@@ -102,7 +102,9 @@ def _messages(given: object) -> list[Json]:
     for index, item in enumerate(given):
         for message in _message(item, f"input[{index}]"):
             calls = message.get("tool_calls")
-            if calls and messages and messages[-1]["role"] == "assistant":  # chat has the calls of one answer together
+            if (
+                calls and messages and messages[-1]["role"] == "assistant"
+            ):  # chat has all calls of one answer in one message
                 messages[-1]["tool_calls"] = [*messages[-1].get("tool_calls", ()), *calls]
             else:
                 messages.append(message)
@@ -110,7 +112,7 @@ def _messages(given: object) -> list[Json]:
 
 
 def _message(item: object, place: str) -> Iterator[Json]:
-    """The messages of one item: one, or none of a kind that holds the model's own notes."""
+    """The chat message of one item as a list; empty for the model's own notes."""
     if not isinstance(item, dict):
         raise wrong(place, "an object")
     kind = item.get("type") or "message"
@@ -157,7 +159,7 @@ def _part(part: object, place: str) -> Json:
 
 
 def _tools(body: Json) -> Json:
-    """The tools that are offered, and which of them is to be called."""
+    """The offered tools and the tool choice."""
     asked: Json = {}
     if body.get("tools") is not None:
         offered = listed(body["tools"], "tools")
@@ -181,7 +183,7 @@ def _tool(tool: object, place: str) -> Json:
 
 
 def _form(text: object) -> Json:
-    """The form that the answer is to have."""
+    """The output format."""
     if not isinstance(text, dict):
         return {}
     asked: Json = {"verbosity": text["verbosity"]} if text.get("verbosity") else {}
@@ -201,7 +203,7 @@ def _probabilities(body: Json) -> Json:
 
 
 def begun(body: Json, said: Said) -> Json:
-    """The response to a request before anything is said."""
+    """The response for a request, without content yet."""
     echoed = {name: body[name] if body.get(name) is not None else value for name, value in ECHOED.items()}
     return {
         "id": f"resp_{tail_of(said.id)}",
@@ -219,32 +221,32 @@ def begun(body: Json, said: Said) -> Json:
 
 
 def ended(begun: Json, said: Said, parts: Sequence[Part]) -> Json:
-    """The whole response."""
+    """The complete response."""
     why = STATUS.get(said.finish)
-    whole = {"status": "incomplete", "incomplete_details": {"reason": why}} if why else {"status": "completed"}
+    status = {"status": "incomplete", "incomplete_details": {"reason": why}} if why else {"status": "completed"}
     counts = None if said.usage is None else responses.spent_in_all(said.usage)
-    return begun | whole | {"output": [item(begun, part) for part in parts], "usage": counts}
+    return begun | status | {"output": [item(begun, part) for part in parts], "usage": counts}
 
 
 def item(begun: Json, part: Part) -> Json:
-    """One part of what was said, as an item of the output."""
+    """One part of the answer as an item of the output."""
     name = f"{begun['id'].removeprefix('resp_')}_{part.number}"
     if part.kind == "thought":
         return {"id": f"rs_{name}", "type": "reasoning", "summary": [{"type": "summary_text", "text": part.text}]}
     if part.kind == "call":
-        given = {"call_id": part.call_id or f"call_{name}", "name": part.name, "arguments": part.text or "{}"}
-        return {"id": f"fc_{name}", "type": "function_call", "status": "completed"} | given
-    said: Json = {"type": "output_text", "text": part.text, "annotations": [], "logprobs": part.logprobs}
+        fields = {"call_id": part.call_id or f"call_{name}", "name": part.name, "arguments": part.text or "{}"}
+        return {"id": f"fc_{name}", "type": "function_call", "status": "completed"} | fields
+    content: Json = {"type": "output_text", "text": part.text, "annotations": [], "logprobs": part.logprobs}
     if part.kind == "refusal":
-        said = {"type": "refusal", "refusal": part.text}
-    return {"id": f"msg_{name}", "type": "message", "role": "assistant", "status": "completed", "content": [said]}
+        content = {"type": "refusal", "refusal": part.text}
+    return {"id": f"msg_{name}", "type": "message", "role": "assistant", "status": "completed", "content": [content]}
 
 
 def goes_on(event: Json, _part: Part, piece: str) -> Json:
-    """An event that brings one more piece of a part."""
+    """An event with one more piece of a part."""
     return event | {"delta": piece}
 
 
 def error(_status: int, body: Any) -> Any:
-    """The object of an upstream's error: chat has the same."""
+    """An upstream's error object; its format is the same in chat."""
     return body

@@ -1,4 +1,4 @@
-"""A stream of `/v1/responses` on its way to the client: held back from the end of its last text on."""
+"""A stream of `/v1/responses` on its way to the client: held back from the end of its last text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HELD = frozenset([TEXT_DONE, "response.content_part.done", "response.output_item
 
 
 class ServedResponse(ServedStream):
-    """What is held back goes out as it came where another item follows: only the last text gets a sentence of ours."""
+    """Events held back are sent unchanged if another item follows: only the last text gets our sentence."""
 
     def __init__(self, on_text: OnText | None = None) -> None:
         super().__init__(on_text)
@@ -43,7 +43,7 @@ class ServedResponse(ServedStream):
         return self._flush([]) + raw
 
     def _flush(self, then: list[tuple[Json, bytes]]) -> bytes:
-        """Let go of what is held, and hold this."""
+        """Send what is held back, and hold back this event."""
         ready, self._held = b"".join(raw for _, raw in self._held), then
         return ready
 
@@ -57,7 +57,7 @@ class ServedResponse(ServedStream):
             raise broken_off() from error
 
     def closing(self, pieces: Iterable[str], extra: Json, usage: Json | None) -> Iterator[bytes]:
-        """See `ServedStream`; the events are numbered on, and hold the text with ours at its end."""
+        """See `ServedStream`; the events are renumbered and contain the text with our words at its end."""
         extra = extra | ({} if usage is None else {"usage": usage})
         added = list(pieces)
         if not self._held:

@@ -14,17 +14,17 @@ from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams import sse
 
 MOST_BYTES = 64 * 1024 * 1024
-"""Most that is read of a stream: all of it is kept until its end."""
+"""Maximum size of a stream in bytes: all of it is kept until its end."""
 OnText = Callable[[int, str], None]
 """Callback that receives the number of a choice and each piece of its text as it is written."""
 
 
 class ServedStream(ABC):
-    """One answer as it is relayed, or read by ourselves.
+    """One answer, relayed to the client or only read by the proxy.
 
     Attributes:
-        failed: whether the upstream sent an error; the event went on to the client as it was.
-        ended: whether the answer said that it is complete. Whatever follows does not belong to it.
+        failed: whether the upstream sent an error; the event was relayed unchanged.
+        ended: whether the answer is marked complete; later data does not belong to it.
     """
 
     def __init__(self, on_text: OnText | None = None) -> None:
@@ -34,7 +34,7 @@ class ServedStream(ABC):
         self._size = 0
 
     def take(self, data: bytes) -> bytes:
-        """Read what came; returns what may go on to the client now.
+        """Read received bytes; returns the bytes that may be sent to the client now.
 
         Raises:
             UpstreamError: an event is not JSON, or the stream is too long.
@@ -47,11 +47,11 @@ class ServedStream(ABC):
     def _take_event(self, raw: bytes) -> bytes:
         data = sse.data_of(raw)
         if not data:
-            return raw  # a comment that keeps the connection open
+            return raw  # a comment keeps the connection open
         if self.ended:
             return b""
         if data == b"[DONE]":
-            self.ended = True  # the mark itself is ours to send
+            self.ended = True  # we send this mark ourselves
             return b""
         event = decoded(data)
         if not isinstance(event, dict) or event.get("error"):
@@ -63,11 +63,11 @@ class ServedStream(ABC):
     @property
     @abstractmethod
     def response_id(self) -> str | None:
-        """The answer's own id."""
+        """The id of the answer."""
 
     @abstractmethod
     def _read(self, event: Json, raw: bytes) -> bytes:
-        """Keep what an event says; returns what may go on."""
+        """Process an event; returns the bytes that may be sent to the client."""
 
     @abstractmethod
     def completion(self) -> Json:
@@ -79,12 +79,12 @@ class ServedStream(ABC):
 
     @abstractmethod
     def closing(self, pieces: Iterable[str], extra: Json, usage: Json | None) -> Iterator[bytes]:
-        """What was held back, behind the pieces of a text of ours.
+        """The events held back, after the pieces of our text.
 
         Args:
-            pieces: what is said after the answer; empty where nothing is.
-            extra: fields of ours for the event that ends the answer.
-            usage: what the answer is to say of the tokens spent; None: what the upstream says.
+            pieces: our text after the answer; may be empty.
+            extra: our fields for the last event.
+            usage: token usage to report; None: the upstream's.
         """
 
 
@@ -103,7 +103,7 @@ def decoded(data: bytes) -> Any:
 
 @contextmanager
 def sendable() -> Iterator[None]:
-    """Turn the fault of an event that was read and cannot be written again into the upstream's."""
+    """Turn an error from encoding a received event into an upstream error."""
     try:
         yield
     except (orjson.JSONEncodeError, RecursionError) as error:
@@ -112,7 +112,7 @@ def sendable() -> Iterator[None]:
 
 
 def broken_off() -> UpstreamError:
-    """The error of a stream that ended before its answer did."""
+    """The error for a stream that ended before its answer did."""
     return UpstreamError("the upstream broke off its answer", code="upstream_broken")
 
 
@@ -122,10 +122,10 @@ def short_id(name: object) -> str | None:
 
 
 async def whole(stream: AsyncIterator[bytes], served: ServedStream) -> Json:
-    """The completion object of a stream that nobody else reads.
+    """The completion object of a stream that is only read by the proxy.
 
     Raises:
-        UpstreamError: it broke off, holds an error, or is not a stream of events.
+        UpstreamError: it broke off, contains an error, or is not a stream of events.
     """
     async for data in stream:
         _take(served, data)

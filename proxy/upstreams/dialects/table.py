@@ -1,4 +1,4 @@
-"""The endpoints that generate text. A new one is a module of pure functions beside this file, and a line here."""
+"""The table of endpoints that generate text. To add one, write a module of pure functions and a line here."""
 
 from __future__ import annotations
 
@@ -18,39 +18,39 @@ from hedgerow.proxy.upstreams.dialects.served import OnText, ServedStream
 
 
 class MakesAnswer(Protocol):
-    """What the client gets of a completion object and one of its choices; `text` is None where the words stay."""
+    """Makes the answer for the client from a completion object and one of its choices; `text` is None if unchanged."""
 
     def __call__(self, completion: Json, choice: Json, text: str | None, /, *, logprobs: bool) -> Json:
-        """Make it."""
+        """Make the answer."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How an endpoint words a request for text and its answer. The pipeline thinks in the words of chat completions.
+    """How to read and write requests and answers of an endpoint; the pipeline uses the format of chat completions.
 
     Attributes:
-        as_chat: what is read of a request, in the words of a chat request.
-        sample: the request for one more answer beside the client's own.
-        shortened: the request with a wish for a short answer.
-        with_logprobs: the request with the wish for log-probabilities.
-        with_effort: the request with the wish for so much reasoning.
-        completion: an upstream's answer as a completion object with one choice, under whose `original` stands the answer itself; raises
-            ValueError where it is not an answer. None for the words of chat completions.
-        answer: what the client gets.
-        without_calls: a choice as one that calls no tool, in whose place something is said.
-        own_usage: what the upstream said of the tokens of one choice of a completion object.
-        spent_in_all: tokens spent in all calls, as `usage`.
-        events: an answer as the events of a stream; the second argument cuts texts up, the third says whether the client asked for the tokens
-            where a stream tells them only on request.
-        served: reads a stream on its way to the client, and shows its text as it is written where `several`.
-        prompt: the field that a request must have; None where it may do without.
-        several: whether one call may ask for several answers (`n`), shows its text as it is written, and tells the tokens of a stream only on
-            request (`stream_options`).
-        error: the object of an error of ours.
+        as_chat: converts the parts of a request that we read to a chat request.
+        sample: the request for one more answer besides the client's own.
+        shortened: the request with an instruction to answer briefly.
+        with_logprobs: the request with log-probabilities requested.
+        with_effort: the request with a reasoning effort.
+        completion: converts an upstream's answer to a completion object with one choice and the answer as `original`;
+            raises ValueError if it is not an answer. None for chat completions.
+        answer: makes the answer for the client.
+        without_calls: the choice without its tool calls, which a text replaces.
+        own_usage: the token usage that the upstream reported for one choice.
+        spent_in_all: total token usage in the format of the endpoint.
+        events: an answer as the events of a stream; the second argument splits texts, the third says whether the client
+            requested token usage (where streams report it only on request).
+        served: reads a stream on its way to the client, and reports its text as it is written if `several`.
+        prompt: the field that a request must have; None if there is none.
+        several: whether one call may request several answers (`n`), reports its text as it is written, and reports the
+            token usage of a stream only on request (`stream_options`).
+        error: an error object for one of our errors.
         error_event: an error object as an event inside a stream.
-        reason: why answers to a request are not calibrated, whatever they say.
-        keeps: whether the upstream keeps the answer to a request, so that the client gets that very answer.
+        reason: why answers to a request are never calibrated; None if they may be.
+        keeps: whether the upstream stores the answer, so that the client must get exactly that answer.
     """
 
     as_chat: Callable[[Json], Json]
@@ -136,5 +136,5 @@ DIALECTS: Mapping[str, Dialect] = {
 
 
 def dialect_of(path: str) -> Dialect:
-    """The words of any path: those of the endpoint that it lies below, or chat's."""
+    """The dialect of any path: that of the endpoint it is below, or chat's."""
     return DIALECTS.get("/" + path.split("/", 2)[1]) or DIALECTS["/chat/completions"]
