@@ -1,6 +1,7 @@
-"""The report on a certificate that is handed over: one page for people with a sealed block for machines, from which every figure can be computed again.
+"""The report on a certificate: one HTML page with a sealed JSON block, from which every figure can be recomputed.
 
-`document` reads the audit, `page` writes the HTML, `read_page` takes the block out of it again, and `report_seal` verifies the block without a database.
+`document` reads the audit, `page` writes the HTML, `read_page` extracts the block again, and `report_seal` verifies it
+without a database.
 """
 
 from __future__ import annotations
@@ -33,15 +34,18 @@ _FIGURES = ("labels", "share", "low", "high", "evidence")
 
 
 def document(engine: Engine, route: Route, certificate: Certificate, key: bytes, made_at: datetime) -> Json:
-    """The sealed block: the certificate, how each promise held, its verdicts, alarms, changes, and where the chains of the audit end.
+    """The sealed block.
+
+    It has the certificate, the state of each promise, its verdicts, alarms, changes, and the ends of the audit's hash
+    chains.
 
     Raises:
         StoreError: the store cannot be read.
     """
     how, known = route.promises or Promises(), evidence(engine, route, certificate)
-    found, judged = health(route, certificate, known), known.judged
+    state, judged = health(route, certificate, known), known.judged
     promises = []
-    for promise, done in zip(certificate.promises, found.promises, strict=True):
+    for promise, done in zip(certificate.promises, state.promises, strict=True):
         rows, wrong = rows_of(promise, judged)
         counted = promise.wish.subject != "abstain"
         columns = zip(judged.told_at[rows], wrong[rows], judged.drawn[rows], strict=True)
@@ -74,7 +78,7 @@ def document(engine: Engine, route: Route, certificate: Certificate, key: bytes,
 
 
 def _figures(done: PromiseHealth) -> Json:
-    """How a promise does; users are not named."""
+    """The figures of a promise; without names of users."""
     groups = [
         {
             "by": g.by,
@@ -90,7 +94,7 @@ def _figures(done: PromiseHealth) -> Json:
 
 
 def page(content: Json) -> str:
-    """The page, which says nothing that the block in it does not say."""
+    """The HTML page, made from the block alone."""
     block = json.dumps(content, sort_keys=True, separators=(",", ":")).replace("<", "\\u003c")
     months = [_by_month(promise["verdicts"]) for promise in content["promises"]]
     template = environment().get_template("promises.html")
@@ -103,7 +107,7 @@ def read_page(text: str) -> Json:
     """The block of a page.
 
     Raises:
-        InputError: there is none, or the page around it says something else.
+        InputError: there is none, or the page around it was not made from it.
     """
     start = text.find(BLOCK)
     end = text.find(_CLOSE, start)
@@ -122,10 +126,11 @@ def read_page(text: str) -> Json:
 
 
 def report_seal(content: Json, key: bytes) -> SealState:
-    """The state of a report's seal, and whether its figures follow from its verdicts and its certificate is as it was issued.
+    """The state of a report's seal; for a valid one, checks that figures and certificate agree with it.
 
     Raises:
-        CertificateError: it was sealed as it is, and one of these is not so.
+        CertificateError: the seal is valid, but the certificate's own seal is not, or the figures do not follow from
+            the verdicts.
     """
     if (state := check(content, key)) != "valid":
         return state
@@ -143,18 +148,18 @@ def report_seal(content: Json, key: bytes) -> SealState:
 
 
 def _follows(promise: Json) -> bool:
-    """Whether the figures of a promise are those of its verdicts."""
+    """Whether the figures of a promise follow from its verdicts."""
     _, wrong, drawn = np.array(promise["verdicts"], dtype=np.float64).T
     again = watch(wrong, level=promise["limit"], drawn=drawn, least=promise["least"], alpha=promise["alpha"])
     figures = [float(getattr(again, name) or 0.0) for name in _FIGURES]
     kept = (
         promise["state"] == again.state or promise["state"] == "broken"
-    )  # an alarm stands also where rows were purged
+    )  # an alarm remains even if its rows were purged
     return kept and bool(np.allclose(figures, [float(promise[name] or 0.0) for name in _FIGURES], rtol=1e-4, atol=1e-6))
 
 
 def _by_month(verdicts: list[list[float]]) -> list[tuple[str, int, float]]:
-    """Month, verdicts and the share wrong of each month, corrected for how they were drawn."""
+    """(month, verdicts, share wrong) of each month, corrected for sampling probabilities."""
     counts: Counter[str] = Counter()
     wrong: Counter[str] = Counter()
     weights: Counter[str] = Counter()
@@ -167,6 +172,6 @@ def _by_month(verdicts: list[list[float]]) -> list[tuple[str, int, float]]:
 
 
 def _day(moment: Any) -> str:
-    """A date and a time, UTC."""
+    """A date and time in UTC."""
     when = datetime.fromisoformat(moment) if isinstance(moment, str) else datetime.fromtimestamp(moment, UTC)
     return f"{when:%Y-%m-%d %H:%M} UTC"

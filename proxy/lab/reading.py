@@ -1,7 +1,7 @@
-"""The confidence in recorded answers, and in the claims of a long one, measured as the proxy measures them, without a server. An upstream is asked
-where a language model is to judge, and only then.
+"""Measures the confidence in recorded answers, and in the claims of long ones, as the proxy does but without a server.
 
-Rows come as JSON; what is wrong with one is said with the names of the fields that were looked for.
+An upstream is asked only where a language model is the judge. Rows come as JSON; errors in a row name the expected
+fields.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Model = TypeVar("Model", bound=BaseModel)
 Texts = Annotated[list[str], Field(min_length=1)]
 JudgeKind = Literal["none", "local", "llm"]
 LOCAL_BUDGET_S = 60.0
-"""Seconds for one row: nobody waits for an answer here."""
+"""Time budget in seconds for one row: nobody waits for an answer here."""
 
 
 class BadInput(ValueError):
@@ -44,7 +44,7 @@ class BadInput(ValueError):
 
 
 class SampledAnswers(BaseModel):
-    """A question and several answers to it; `logprobs` may stand beside them and are not used."""
+    """A question and several answers to it; `logprobs` are allowed and not used."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -53,7 +53,7 @@ class SampledAnswers(BaseModel):
 
 
 class LongAnswer(SampledAnswers):
-    """A long answer, and other answers to the same question; `claims` where they are known already."""
+    """A long answer, and other answers to the same question; `claims` if they are already known."""
 
     answer: str
     claims: Texts | None = None
@@ -61,7 +61,7 @@ class LongAnswer(SampledAnswers):
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A recorded question, on whose behalf a judge is asked."""
+    """A recorded question, for which a judge is asked."""
 
     question: str
     model: str = ""
@@ -73,29 +73,30 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """Who compares answers, and who reads claims in them."""
+    """What compares answers, and what measures the claims in them."""
 
     clusterer: ClustererFactory
     supporter: SupporterFactory
 
     def clusterer_of(self, question: str) -> Clusterer:
-        """For one question."""
+        """The clusterer for one question."""
         return self.clusterer(Recorded(question), _not_counted)
 
     def supporter_of(self, question: str) -> Supporter:
-        """For one question."""
+        """The measure of claims for one question."""
         return self.supporter(Recorded(question), _not_counted)
 
 
 def by_rules_and_words() -> Judging:
-    """Rules and words alone: no model."""
+    """Rules and shared words only: no model."""
     clusterer, supporter = RuleClusterer(), SentenceSupport()
     return Judging(lambda _asker, _spent: clusterer, lambda _asker, _spent: supporter)
 
 
 def by_local_judge() -> Judging:
-    """Words of a short answer in a long one after the rules; claims are read by the shipped judge. What reads claims raises InputError where it
-    cannot run.
+    """Rules, then words for a short answer in a long one; claims are read by the shipped judge.
+
+    The latter raises InputError if the judge cannot run here.
     """
     clusterer = JudgedClusterer(LikelyPairs())
     return Judging(lambda _asker, _spent: clusterer, lambda _asker, _spent: _reads_claims())
@@ -106,7 +107,7 @@ def _reads_claims() -> JudgedSupport:
 
 
 def shipped_judge(step: str = "cluster") -> LocalJudge:
-    """The shipped judge; `step` is named where it fails later.
+    """The shipped judge; `step` is named in its later errors.
 
     Raises:
         InputError: it cannot run here.
@@ -118,7 +119,7 @@ def shipped_judge(step: str = "cluster") -> LocalJudge:
 
 @asynccontextmanager
 async def by_language_model(settings: Settings, route: Route) -> AsyncIterator[Judging]:
-    """A route's `judge.model` at its `judge.upstream`, asked once a row.
+    """A route's `judge.model` at its `judge.upstream`, asked once per row.
 
     Raises:
         ConfigError: the upstream cannot be opened.
@@ -137,15 +138,17 @@ def _no_map(_model: str, _signal: str) -> NoReturn:
 
 
 def _not_counted(_usage: Usage) -> None:
-    """Tokens are the upstream's to count where nothing is served."""
+    """Token usage is not recorded, since nothing is served."""
 
 
 async def confidence(row: object, judging: Judging) -> tuple[Json, str | None]:
-    """The representative sample, its raw confidence, and the groups of samples by meaning (indices into `samples`); and why the judge could not
-    say which answers mean the same, None where it could. Empty samples agree in nothing.
+    """The confidence in the answers of a row.
+
+    Returns the representative sample, its raw confidence, the groups of samples by meaning (indices into `samples`),
+    and why the judge could not compare the answers (None if it could). Empty samples agree with nothing.
 
     Raises:
-        BadInput: the row has not the form of `SampledAnswers`.
+        BadInput: the row does not have the form of `SampledAnswers`.
         StepFailed: the route's judge is strict, and failed.
     """
     read = _read(SampledAnswers, row)
@@ -164,12 +167,14 @@ def _failure(clustering: Clustering) -> str | None:
 
 
 async def claims(row: object, judging: Judging) -> tuple[Json, str | None]:
-    """Each claim of an answer with its raw confidence, `WORTH` observations a sample, and what measured it; and why the judge could not, None where it
-    could. Claims that are given are measured as they are; otherwise they are what the answer's sentences, list items and table cells claim. Empty
-    samples are left out.
+    """The confidence in each claim of an answer.
+
+    Returns each claim with its raw confidence (`WORTH` observations per sample) and what measured it, and why the judge
+    could not (None if it could). Given claims are measured as they are; otherwise the claims are found in the answer's
+    sentences, list items and table cells. Empty samples are ignored.
 
     Raises:
-        BadInput: the row has not the form of `LongAnswer`, or no sample with text.
+        BadInput: the row does not have the form of `LongAnswer`, or no sample has text.
         StepFailed: the route's judge is strict, and failed.
     """
     read = _read(LongAnswer, row)

@@ -1,4 +1,4 @@
-"""The study behind `hedgerow regimes`: split by question, learn on one part, look for regimes on the other, and audit what was found."""
+"""The study of `hedgerow regimes`: learn on one part of the questions, search regimes on the rest, audit the result."""
 
 from __future__ import annotations
 
@@ -35,25 +35,25 @@ from hedgerow.proxy.lab.regime_words import Description, describe
 from hedgerow.proxy.lab.spreading import HERE, Place, over
 
 LEAST_HELD = 50
-"""Fewest held-out answers, and a fifth of them different questions."""
+"""Fewest held-out answers; at least a fifth as many different questions are needed."""
 LEAST_GROUP = 20
-"""Held-out answers that a group needs for its gap to count."""
+"""Held-out answers that a group needs for its gap to be reported."""
 ESTIMATORS = ("raw", "platt", "isotonic", "local")
 SEEDS = (1, 2)
-"""Further seeds that the search is repeated with."""
+"""Number of further seeds for which the search is repeated."""
 
 Done = Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a study is done.
+    """The settings of a study.
 
     Attributes:
-        train_fraction: share of the answers, by whole questions, that is learned from.
-        permutations: sets with exchanged labels; 0 for none.
-        resamples: of the intervals of slices.
-        in_order: the first questions are learned from in place of drawn ones.
+        train_fraction: share of the answers to learn from, in (0, 1), by whole questions.
+        permutations: number of sets with permuted labels; 0 for none.
+        resamples: number of resamples for the intervals of slices.
+        in_order: learn from the first questions instead of drawn ones.
     """
 
     train_fraction: float = 0.6
@@ -66,13 +66,13 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """Everything that was found.
+    """The results of a study.
 
     Attributes:
-        held: rows of `questions` that nothing was learned from.
-        predicted: by estimator, the probability of being right of every held-out answer.
-        gains: local minus the estimator, of the Brier score; below 0 = local is better.
-        described: one for each regime.
+        held: rows of `questions` that were held out.
+        predicted: by estimator, the probability in [0, 1] that each held-out answer is right.
+        gains: Brier score of the local map minus that of the estimator; below 0 = the local map is better.
+        described: a description of each regime.
     """
 
     questions: Questions
@@ -95,7 +95,9 @@ def steps_of(options: Options) -> int:
 
 
 def study(questions: Questions, options: Options, done: Done = lambda: None, place: Place = HERE) -> Study:
-    """Learn on a part of the questions, and find and audit regimes on the rest. `place`: who searches the sets with exchanged labels.
+    """Learn on a part of the questions, then find and audit regimes on the rest.
+
+    `place`: where the sets with permuted labels are searched.
 
     Raises:
         InputError: too few answers or questions on either side.
@@ -134,7 +136,7 @@ def study(questions: Questions, options: Options, done: Done = lambda: None, pla
 
 
 def split(prompt: NDArray[np.int64], options: Options, rng: np.random.Generator) -> tuple[Indices, Indices]:
-    """Rows to learn from and rows held out; a question stands on one side with all its answers."""
+    """(rows to learn from, rows held out); all answers to a question are on one side."""
     if not 0.0 < options.train_fraction < 1.0:
         raise InputError(f"--train-fraction must lie between 0 and 1, got {options.train_fraction:g}")
     names, first = np.unique(prompt, return_index=True)
@@ -169,7 +171,7 @@ def _predicted(
 
 
 def group_gaps(made: Study, name: str) -> dict[str, float]:
-    """By group, mean of correct minus predicted on the held-out answers; groups of fewer than 20 are left out."""
+    """For each group, mean of correct minus predicted on the held-out answers; groups of fewer than 20 are left out."""
     groups, residual = (
         made.questions.groups[made.held],
         made.questions.columns.correct[made.held] - made.predicted[name],
@@ -214,7 +216,7 @@ def to_document(made: Study, data: str) -> dict[str, Any]:
         },
         "found": len(made.discovery.regimes),
         "regimes": [_regime(made, number) for number in range(len(made.discovery.regimes))],
-        "thresholds": [_slice(one) for one in made.slices],
+        "thresholds": [_slice(slice_) for slice_ in made.slices],
         "permutation": _permutation(made.permutation),
         "seeds": _seeds(made.seeds, made.discovery),
     }
@@ -284,6 +286,6 @@ def _seeds(made: Seeds | None, discovery: Discovery) -> dict[str, Any] | None:
 
 
 def base_means(made: Study) -> FloatArray:
-    """What the map of the confidence under the correction says of the held-out answers."""
+    """The means of the confidence map under the correction, on the held-out answers."""
     confidence = made.questions.columns.confidence[made.held]
     return np.asarray(special.expit(offset(made.field.base, confidence)), dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Answers worded at confidences that are given, by the pipeline's own function: what `hedgerow rewrite` prints is what a route would serve."""
+"""Rewords answers at given confidences with the pipeline's own function: `hedgerow rewrite` prints what a route serves."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams.asking import RouteContext
 
 DEFAULT_ROUTE = Route(name="rewrite", upstream="none", mode="on")
-"""A route as it is without any setting."""
+"""A route with default settings."""
 WANTED = (
     "each line is an object with answer (text), alpha and beta (numbers > 0), and, where they are known, question (text) and claims "
     "(a list of objects with text, alpha and beta; the text stands in the answer)"
@@ -43,7 +43,7 @@ class GivenClaim(BaseModel):
 
 
 class GivenAnswer(BaseModel):
-    """An answer with its calibrated confidence, and those in its claims where it is long."""
+    """An answer with its calibrated confidence, and with those of its claims if it is long."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -58,7 +58,7 @@ class GivenAnswer(BaseModel):
         """Read a row.
 
         Raises:
-            InputError: it has not this form.
+            InputError: it does not have this form.
         """
         try:
             return cls.model_validate(row)
@@ -68,10 +68,10 @@ class GivenAnswer(BaseModel):
             raise InputError(f"{where + ': ' if where else ''}{in_words(first)}; {WANTED}") from error
 
     def given(self) -> Given:
-        """The confidences.
+        """The confidences in the form that the pipeline uses.
 
         Raises:
-            InputError: a number is not a parameter of a Beta, or a claim does not stand in the answer.
+            InputError: a number is not a parameter of a Beta, or a claim is not in the answer.
         """
         try:
             claims = [(claim.text, Beta(claim.alpha, claim.beta)) for claim in self.claims or ()]
@@ -82,19 +82,21 @@ class GivenAnswer(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Reworder:
-    """A route's wording, without its sampling and measuring."""
+    """A route's rewording, without its sampling and measuring."""
 
     route: Route
     wording: RouteWording
 
     async def reword(self, answer: GivenAnswer) -> Result:
-        """What a request for this answer would have ended with.
+        """The result of a request whose answer and confidences are given.
 
         Raises:
             InputError: the confidences cannot be used.
         """
         given = answer.given()
-        asked = [{"role": "user", "content": answer.question}] if answer.question else []  # unknown is not empty
+        asked = (
+            [{"role": "user", "content": answer.question}] if answer.question else []
+        )  # without a question there is no message, not an empty one
         body = {"model": "", "messages": asked}
         run = Run(job_of(self.route, "/chat/completions", body, {}))
         await word_given(run, self.wording, answer.answer, given)
@@ -102,7 +104,7 @@ class Reworder:
 
 
 def default_reworder(route: Route = DEFAULT_ROUTE) -> Reworder:
-    """Words answers as a route does that asks no model for it.
+    """Rewords answers as a route does that uses no model for it.
 
     Raises:
         ConfigError: the route's lexicon cannot be used.
@@ -112,7 +114,9 @@ def default_reworder(route: Route = DEFAULT_ROUTE) -> Reworder:
 
 @asynccontextmanager
 async def open_reworder(settings: Settings | None, route: Route) -> AsyncIterator[Reworder]:
-    """Words answers as a route does, of a configuration or of none; its upstreams are opened where an editor or a stronger model is asked.
+    """Rewords answers as a route of a configuration does, or as the default route.
+
+    Its upstreams are opened if an editor or a stronger model is asked.
 
     Raises:
         ConfigError: what the route names is missing or cannot be used.
@@ -126,10 +130,10 @@ async def open_reworder(settings: Settings | None, route: Route) -> AsyncIterato
 
 
 def figures(result: Result) -> Json:
-    """The outcome as JSON: the text, why it is so, the ids of the hedges in it, and how sure it sounds."""
+    """The result as JSON: text, status and reason, ids of the hedges in it, perceived confidence."""
     words = result.rewording
     of_sentences = [sentence_figures(sentence) for sentence in words.sentences] if words else []
-    hedges = [one["hedge"] for one in of_sentences if one["hedge"]] or [words.hedge if words else None]
+    hedges = [each["hedge"] for each in of_sentences if each["hedge"]] or [words.hedge if words else None]
     return {
         "text": result.text,
         "status": result.status,

@@ -1,7 +1,7 @@
-"""Where the work on rows is done: in this process, or on the workers of a Ray cluster. Who hands it out does not know which.
+"""Runs work on rows in this process or on the workers of a Ray cluster, with the same interface.
 
-A worker is given a function and its arguments, and gives back what came of it. Files, budgets and the pace stay with the caller: what an answer
-costs is written down by the process that the user started, before the next is asked for.
+A worker gets a function and its arguments, and returns the result. Files, budgets and rate limits stay with the caller:
+the process that the user started records the cost of an answer before it asks for the next.
 """
 
 from __future__ import annotations
@@ -30,76 +30,83 @@ from anyio.from_thread import start_blocking_portal
 from hedgerow.proxy.errors import ConfigError, HedgerowError, ProxyError
 
 CHUNK = 16
-"""Items that a worker is handed at once where they cost little and may be handed out again."""
+"""Number of cheap, repeatable items that a worker gets at once."""
 AHEAD = 3
-"""Chunks under way for each worker, so that none of them waits for the next."""
+"""Number of pending chunks per worker, so that no worker waits for the next."""
 RETRY_S = 0.05
-"""Between two looks whether a worker that died has been replaced."""
+"""Seconds between checks whether a dead worker has been replaced."""
 STORE_BYTES = 100_000_000
-"""Of a Ray that is started here: rows pass through it, nothing stays."""
+"""Object store size of a local Ray; rows only pass through it."""
 
 Context = TypeVar("Context")
 Context_co = TypeVar("Context_co", covariant=True)
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Opening = Callable[[], AbstractAsyncContextManager[Context]]
-"""Opens what a worker needs for as long as it works: an upstream, a judge, nothing. Each worker opens its own."""
+"""Opens the resources of a worker (an upstream, a judge, nothing). Each worker opens its own."""
 
 
 class WorkerLost(ProxyError):
-    """A worker died while it did something that may have been paid for: whether it was is not known, and it is not done again unasked."""
+    """A worker died during a call that may cost money.
+
+    It is unknown whether the call was made, so it is not repeated automatically.
+    """
 
     status = 502
     code = "worker_lost"
 
 
 class ClusterLost(ProxyError):
-    """There are no workers any more."""
+    """There are no workers left."""
 
     status = 502
     code = "cluster_lost"
 
 
 class Workers(Protocol[Context_co]):
-    """Who works: `each` for what costs nothing, `run` for what may be paid for."""
+    """A set of workers: `each` for work that costs nothing, `run` for work that may cost money."""
 
     def each(
         self, function: Callable[[Context_co, Item], Awaitable[Result]], items: Iterable[Item], *, at_once: int = CHUNK
     ) -> AsyncGenerator[Result]:
-        """The function of every item, in their order; items are taken as they are needed, and handed out so many `at_once`. It must depend on
-        its item alone: what a lost worker had is done again by another.
+        """The results of a function for all items, in order.
+
+        Items are taken as needed and sent `at_once` per chunk. The result must depend only on the item: the chunk of a
+        lost worker is repeated by another.
         """
         ...
 
     async def run(self, function: Callable[..., Awaitable[Result]], *arguments: Any) -> Result:
-        """The function of the worker's context and these arguments, once.
+        """Call the function once with a worker's context and these arguments.
 
         Raises:
-            WorkerLost: the worker died before it gave an answer.
+            WorkerLost: the worker died before it returned.
         """
         ...
 
 
 class Place(Protocol):
-    """Where workers are."""
+    """A place where workers run."""
 
     def workers(self, opening: Opening[Context]) -> AbstractAsyncContextManager[Workers[Context]]:
-        """Workers that have opened what they need; closed at the end of the block."""
+        """Workers with their resources opened; closed at the end of the block."""
         ...
 
 
 def nothing() -> AbstractAsyncContextManager[None]:
-    """For functions that need nothing opened."""
+    """For functions that need no resources."""
     return nullcontext()
 
 
 def given(what: Context) -> AbstractAsyncContextManager[Context]:
-    """For functions that need something that is open already."""
+    """For functions that need a resource that is already open."""
     return nullcontext(what)
 
 
 def over(where: Place, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-    """`map`, with workers; for a function that is heavy, in itself and to send, so that each worker gets it once and items one by one."""
+    """Like `map`, on workers; for functions that are slow and large, so that each worker gets them once and items one
+    by one.
+    """
     if where is HERE:
         yield from map(function, items)
         return
@@ -118,7 +125,7 @@ async def _called(function: Callable[[Item], Result], item: Item) -> Result:
 
 
 class _Self(Generic[Context]):
-    """Work in this process."""
+    """Runs the work in this process."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -131,12 +138,12 @@ class _Self(Generic[Context]):
             yield await function(self._context, item)
 
     async def run(self, function: Callable[..., Awaitable[Result]], *arguments: Any) -> Result:
-        """See `Workers`; nobody else can die."""
+        """See `Workers`; no other process can die."""
         return await function(self._context, *arguments)
 
 
 class _Here:
-    """In this process."""
+    """The current process as a place."""
 
     @asynccontextmanager
     async def workers(self, opening: Opening[Context]) -> AsyncIterator[Workers[Context]]:
@@ -146,26 +153,26 @@ class _Here:
 
 
 HERE: Place = _Here()
-"""Without a cluster."""
+"""The place without a cluster."""
 
 
 @contextmanager
 def place(on: str | None) -> Iterator[Place]:
-    """Where `--on` says.
+    """The place that `--on` names.
 
     Args:
         on: None for this process. "ray": the cluster of RAY_ADDRESS, else a Ray on this machine for as long as the block lasts.
-            "ray://HOST:PORT": a cluster's client port. A Ray that this process has joined already is used, and left as it is.
+            "ray://HOST:PORT": a cluster's client port. If this process has already joined a Ray, that is used and left running.
 
     Raises:
-        ConfigError: it is something else, Ray is not installed, or the cluster cannot be reached.
+        ConfigError: `on` is not valid, Ray is not installed, or the cluster cannot be reached.
     """
     if on is None:
         yield HERE
         return
     if on != "ray" and not on.startswith("ray://"):
         raise ConfigError(f"--on {on}: expected ray, or ray://HOST:PORT")
-    # Ray would report its use to its makers; here it does not, unless the operator wants that
+    # turn off Ray's usage reports, unless the operator wants them
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
         import ray
@@ -190,7 +197,7 @@ def place(on: str | None) -> Iterator[Place]:
 
 
 class _Cluster:
-    """A Ray cluster: one worker for each processor that it has when the first work comes, for everything that a command does."""
+    """A Ray cluster with one worker per processor, counted at the first use, for all work of a command."""
 
     def __init__(self, ray: Any) -> None:
         self._ray = ray
@@ -198,7 +205,7 @@ class _Cluster:
 
     @asynccontextmanager
     async def workers(self, opening: Opening[Context]) -> AsyncIterator[Workers[Context]]:
-        """See `Place`. A worker that dies is replaced; what it was doing is the caller's to repeat."""
+        """See `Place`. A dead worker is replaced; its work must be repeated by the caller."""
         if not self._actors:
             made = self._ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=0)(_Worker)
             self._actors = [made.remote() for _ in range(max(1, int(self._ray.cluster_resources().get("CPU", 1))))]
@@ -207,21 +214,22 @@ class _Cluster:
             yield _OnRay(self._ray, self._actors, sent)
         finally:
             for answer in [actor.close.remote(sent.name) for actor in self._actors]:
-                with suppress(self._ray.exceptions.RayError):  # a dead worker has nothing open
+                with suppress(self._ray.exceptions.RayError):  # a dead worker has no open resources
                     await answer
 
     def close(self) -> None:
-        """End the workers."""
+        """Stop the workers."""
         for actor in self._actors:
             self._ray.kill(actor)
 
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
-    """How workers open something.
+    """How workers open their resources.
 
     Attributes:
-        opening: Ray's reference to it. Inside of another object it is fetched only where it is awaited: once by each worker, and by its successor.
+        opening: Ray's reference to it. Inside another object it is fetched only when awaited: once per worker, and by a
+            worker's replacement.
     """
 
     name: str
@@ -229,7 +237,10 @@ class _Sent:
 
 
 class _Worker:
-    """What runs in a process of the cluster. Errors of ours are given back as values: Ray would make other types of them."""
+    """The actor in a process of the cluster.
+
+    Our errors are returned as values, because Ray would change their type.
+    """
 
     def __init__(self) -> None:
         self._lock = asyncio.Lock()
@@ -260,8 +271,10 @@ async def _all(context: Any, function: Callable[[Any, Any], Awaitable[Any]], ite
 
 
 class _OnRay(Generic[Context]):
-    """The workers of a cluster. What is handed out goes to the one that has least to do, and to none that has just died: Ray would give it back
-    at once, as lost.
+    """The workers of a cluster.
+
+    Work goes to the worker with the least to do, and not to one that has just died: Ray would return it at once as
+    lost.
     """
 
     def __init__(self, ray: Any, actors: list[Any], sent: _Sent) -> None:
@@ -276,9 +289,9 @@ class _OnRay(Generic[Context]):
     ) -> AsyncGenerator[Result]:
         """See `Workers`."""
         waiting: deque[tuple[int, Any, list[Item]]] = deque()
-        left = iter(items)
+        remaining = iter(items)
         while True:
-            while len(waiting) < AHEAD * len(self._actors) and (chunk := list(islice(left, at_once))):
+            while len(waiting) < AHEAD * len(self._actors) and (chunk := list(islice(remaining, at_once))):
                 waiting.append((*await self._begin(_all, function, chunk), chunk))
             if not waiting:
                 return
@@ -327,6 +340,6 @@ class _OnRay(Generic[Context]):
         self._there[number].clear()
         while not self._there[number].is_set():
             with suppress(self._ray.exceptions.ActorUnavailableError):
-                await self._actors[number].close.remote("")  # does nothing, where there is somebody to do it
+                await self._actors[number].close.remote("")  # a call without effect, to see whether a worker is there
                 self._there[number].set()
             await asyncio.sleep(RETRY_S)

@@ -1,6 +1,6 @@
-"""The pages of an evaluation, of a comparison, of an experiment and of a search for regimes: one HTML file without scripts, fonts or pictures from elsewhere.
+"""HTML reports of evaluations, comparisons, experiments and regimes: one file each, without scripts or external files.
 
-`hedgerow.proxy.monitoring.diagrams` computes what is drawn, the templates draw it as SVG.
+`hedgerow.proxy.monitoring.diagrams` computes the diagrams, the templates draw them as SVG.
 """
 
 from hedgerow.proxy.lab.report.page import render, render_comparison, render_experiment

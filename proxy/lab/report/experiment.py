@@ -12,7 +12,7 @@ from hedgerow.proxy.lab.experiment import Run
 from hedgerow.proxy.lab.report.page import render_experiment
 
 SHOWN = (*HEADLINE, "expected_brier", "auroc")
-"""The metrics of the Markdown; JSON and HTML have all."""
+"""The metrics in the Markdown; JSON and HTML have all."""
 
 
 def write_report(folder: Path, runs: Sequence[Run]) -> list[Path]:

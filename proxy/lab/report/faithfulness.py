@@ -1,4 +1,4 @@
-"""The page of `hedgerow faithfulness --report`: decisiveness by confidence, and every figure, of all answers and of each group."""
+"""The page of `hedgerow faithfulness --report`: decisiveness by confidence, and all figures in total and by group."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hedgerow.proxy.types import Json
 
 
 def render(document: Json) -> str:
-    """The page of what `hedgerow faithfulness --json` prints."""
+    """The page for the output of `hedgerow faithfulness --json`."""
     names = [group_name(group) for group in document["groups"]]
     shown = [
         ("All answers" if names else "Decisiveness by confidence", document),

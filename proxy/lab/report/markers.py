@@ -1,4 +1,7 @@
-"""The page of `hedgerow markers --report`: heatmap of MICs, their density with its bands, violins, rank agreement, and the gap to what people read."""
+"""The page of `hedgerow markers --report`.
+
+It has a heatmap of MICs, their density with its bands, violins, rank agreement, and the gap to what people perceive.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +18,13 @@ from hedgerow.proxy.lab.report.page import environment
 from hedgerow.proxy.types import Json
 
 CELLS = 100
-"""Steps of [0, 1] at which a density is drawn."""
+"""Number of points in [0, 1] at which a density is drawn."""
 NARROWEST, WIDEST = 0.02, 0.07
-"""Bandwidth of a density: a single value is a bump, and two modes stay apart."""
+"""Limits of a density's bandwidth: a single value is still a bump, and two modes stay separate."""
 SHOWN = 24
-"""Markers in the heatmap and the chart of the gap: the most frequent."""
+"""Number of markers in the heatmap and the gap chart: the most frequent."""
 DIP = 0.97
-"""A minimum parts two bands where it is below this share of the lower of the peaks beside it."""
+"""A minimum separates two bands if it is below this share of the lower peak beside it."""
 FAINT = 0.005
 """A violin ends where its density is below this share of its peak."""
 Points = list[tuple[float, float]]
@@ -29,7 +32,7 @@ Points = list[tuple[float, float]]
 
 @dataclass(frozen=True, slots=True)
 class Density:
-    """A density on [0, 1], its values, and the bands that its minima part: (from, to, values in it)."""
+    """A density on [0, 1], its values, and the bands between its minima: (from, to, number of values)."""
 
     points: Points
     values: list[float]
@@ -38,7 +41,7 @@ class Density:
 
 @dataclass(frozen=True, slots=True)
 class Violin:
-    """Two densities back to back, heights as shares of the half-width; empty where nothing is on a side."""
+    """Two densities back to back, with heights as shares of the half-width; empty for a side without values."""
 
     dataset: str
     left: Points
@@ -49,7 +52,7 @@ class Violin:
 
 
 def render(document: Json) -> str:
-    """The page of what `hedgerow markers --json` prints."""
+    """The page for the output of `hedgerow markers --json`."""
     at = document["thresholds"][0]
     shown = [_shown(model, at) for model in document["models"]]
     pages = environment()
@@ -63,7 +66,7 @@ def _shown(model: Json, threshold: int) -> Json:
     datasets = [of["dataset"] for of in model["datasets"]]
     kept = [row for row in model["markers"] if any(of["count"] >= threshold for of in row["datasets"].values())][:SHOWN]
     kept.sort(key=lambda row: -_mean_mic(row, threshold))
-    said = sorted((row for row in model["markers"] if row["count"] >= threshold), key=lambda row: -row["count"])[:SHOWN]
+    rows = sorted((row for row in model["markers"] if row["count"] >= threshold), key=lambda row: -row["count"])[:SHOWN]
     return {
         "model": model,
         "datasets": datasets,
@@ -74,8 +77,8 @@ def _shown(model: Json, threshold: int) -> Json:
             "faithfulness": _violins(model, threshold, ("unfaithful", "faithful"), "cmfg"),
         },
         "ranked": any(r is not None for i, row in enumerate(model["rank_agreement"]) for r in row[:i]),
-        "gap": _labelled([row for row in said if row["people"] is not None]),
-        "phrases": [row | {"stable": is_stable(row)} for row in said],
+        "gap": _labelled([row for row in rows if row["people"] is not None]),
+        "phrases": [row | {"stable": is_stable(row)} for row in rows],
     }
 
 
@@ -95,7 +98,7 @@ def _mics(model: Json, dataset: str, threshold: int) -> list[float]:
 
 
 def colour(share: float | None) -> str:
-    """White at 0 to deep green at 1; grey where there is nothing."""
+    """A colour from white at 0 to deep green at 1; grey for no value."""
     if share is None:
         return "#eef1ef"
     low, high = (246, 249, 247), (17, 94, 70)
@@ -103,7 +106,7 @@ def colour(share: float | None) -> str:
 
 
 def colour_of_correlation(r: float | None) -> str:
-    """Rust at -1, white at 0, green at 1."""
+    """A colour from rust at -1 over white at 0 to green at 1."""
     if r is None:
         return "#eef1ef"
     high = (17, 94, 70) if r >= 0 else (180, 85, 45)
@@ -111,7 +114,7 @@ def colour_of_correlation(r: float | None) -> str:
 
 
 def density(values: Sequence[float], weights: Sequence[float] | None = None) -> Density:
-    """Gaussian kernel density, by Silverman's rule, mirrored at 0 and 1 so that no mass leaves."""
+    """Gaussian kernel density with Silverman's bandwidth, reflected at 0 and 1 so that no mass is lost."""
     points = _curve(values, weights)
     return Density(points, sorted(values), _bands(points, values))
 
@@ -130,7 +133,7 @@ def _curve(values: Sequence[float], weights: Sequence[float] | None = None) -> P
 
 
 def _bands(points: Points, values: Sequence[float]) -> list[tuple[float, float, int]]:
-    """The stretches between the minima of a density that clearly part two peaks."""
+    """The intervals between the minima that clearly separate two peaks of a density."""
     heights = [y for _, y in points]
     cuts, peak, low, at = list[float](), heights[0], heights[0], points[0][0]
     for x, y in points[1:]:
@@ -147,7 +150,7 @@ def _bands(points: Points, values: Sequence[float]) -> list[tuple[float, float, 
 
 
 def _violins(model: Json, threshold: int, sides: tuple[str, str], point: str) -> list[Violin]:
-    """MICs of the sentences of each dataset, by what their responses are."""
+    """For each dataset, MICs of the sentences in two kinds of responses."""
     violins = []
     for of in model["datasets"]:
         held = [
@@ -168,13 +171,13 @@ def _side(held: Sequence[Json], side: str) -> tuple[Points, int]:
 
 
 def _labelled(rows: Sequence[Json]) -> list[tuple[Json, float]]:
-    """Markers with the heights of their labels, spread so that none lies on another."""
+    """Markers with the heights of their labels, moved apart so that labels do not overlap."""
     points = sorted(rows, key=lambda row: row["mic"])
     return list(zip(points, _spread([row["mic"] for row in points], 0.042), strict=True))
 
 
 def _spread(heights: Sequence[float], apart: float) -> list[float]:
-    """Ascending heights moved as little as it takes to stand apart, within [0, 1]."""
+    """Ascending heights in [0, 1], moved as little as needed to keep their distance."""
     moved = list(heights)
     for i in range(1, len(moved)):
         moved[i] = max(moved[i], moved[i - 1] + apart)

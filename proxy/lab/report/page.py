@@ -1,4 +1,4 @@
-"""Filling the template: the only place where Jinja is called."""
+"""Fills the templates; the only module that calls Jinja."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hedgerow.proxy.monitoring.figures import signed
 
 
 def render(evaluation: Evaluation, document: dict[str, Any]) -> str:
-    """The page of an evaluation; `document` is what `hedgerow evaluate --json` prints."""
+    """The page of an evaluation; `document` is the output of `hedgerow evaluate --json`."""
     metrics = metrics_of(document)
     return (
         environment()
@@ -35,7 +35,7 @@ def render(evaluation: Evaluation, document: dict[str, Any]) -> str:
 
 
 def render_experiment(runs: Sequence[tuple[dict[str, Any], Evaluation]]) -> str:
-    """The page of an experiment: each run's document with the evaluation of its first signal."""
+    """The page of an experiment: the document of each run with the evaluation of its first signal."""
     shown = []
     for document, evaluation in runs:
         spaces = [(f"signal space, {name}", held) for name, held in document["signal_space"].items()]
@@ -46,8 +46,8 @@ def render_experiment(runs: Sequence[tuple[dict[str, Any], Evaluation]]) -> str:
 
 
 def render_comparison(document: dict[str, Any]) -> str:
-    """The page of what `hedgerow evaluate --compare --json` prints: intervals of all candidates in one picture, and one table."""
-    ends = [end for one in document["candidates"] for end in one["difference_interval"]]
+    """The page for the output of `hedgerow evaluate --compare --json`: one chart of all intervals, and one table."""
+    ends = [end for candidate in document["candidates"] for end in candidate["difference_interval"]]
     low, high = min(ends), max(*ends, min(ends) + 1e-4)
     return (
         environment()
@@ -57,7 +57,7 @@ def render_comparison(document: dict[str, Any]) -> str:
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Round values between two ends, 0 among them where it lies there."""
+    """Round values between two ends, including 0 if it is between them."""
     rough = (high - low) / 5.0
     power = 10.0 ** floor(log10(rough))
     step = power * next(factor for factor in (1.0, 2.0, 5.0, 10.0) if factor * power >= rough)

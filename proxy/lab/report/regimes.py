@@ -1,4 +1,4 @@
-"""What the page of `hedgerow regimes` draws: a map of the held-out questions, reliability by regime, and what a correction would do."""
+"""The data that the page of `hedgerow regimes` draws: a map of held-out questions, reliability by regime, corrections."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from hedgerow.proxy.lab.report.page import environment
 from hedgerow.proxy.monitoring.diagrams import Bin
 
 POINTS = 2500
-"""Questions on a map; of more, so many are drawn."""
+"""Largest number of questions on a map; of more, a random sample is drawn."""
 FULL = 0.2
-"""Distance from 0 at which a colour is full, at least."""
+"""Smallest distance from 0 that gets the full colour."""
 _BINS = 6
 _COARSE = 24
 
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """A question on the map: its place in 0..1, and its distance from 0 in -1..1 of the full colour."""
+    """A question on the map: its position in [0, 1], and its distance from 0 in [-1, 1] of the full colour."""
 
     x: float
     y: float
@@ -36,7 +36,7 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The number of a regime at the middle of its questions."""
+    """The number of a regime at the centre of its questions."""
 
     x: float
     y: float
@@ -45,7 +45,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Reliability before (the confidence as it came) and after the correction, of all held-out answers or of one regime."""
+    """Reliability before and after the correction, of all held-out answers or of one regime."""
 
     title: str
     n: int
@@ -55,7 +55,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """What a correction would do to a regime: mean confidence before, with a map of the confidence alone, and with the local one."""
+    """The effect of a correction on a regime: mean raw confidence, with the confidence map, and with the local map."""
 
     title: str
     raw: float
@@ -67,7 +67,7 @@ class Moved:
 
 
 def render_regimes(made: Study, document: dict[str, Any]) -> str:
-    """The page; `document` is what `hedgerow regimes --json` prints."""
+    """The page; `document` is the output of `hedgerow regimes --json`."""
     rng = np.random.default_rng(0)
     place = flat(made.questions.columns.x[made.held], rng)
     shown = np.arange(len(place)) if len(place) <= POINTS else rng.choice(len(place), POINTS, replace=False)
@@ -86,7 +86,7 @@ def render_regimes(made: Study, document: dict[str, Any]) -> str:
 
 
 def flat(x: Vectors, rng: np.random.Generator) -> FloatArray:
-    """Two dimensions in 0..1 in which coarse groups of questions lie apart: the main directions of the groups' centres."""
+    """Positions in [0, 1] x [0, 1] that separate coarse groups of questions: main directions of the groups' centres."""
     centres = find_centres(x, _COARSE, rng)
     middle = np.average(centres.at, axis=0, weights=centres.count)
     spread = (centres.at - middle) * np.sqrt(centres.count)[:, None]
@@ -99,7 +99,7 @@ def flat(x: Vectors, rng: np.random.Generator) -> FloatArray:
 
 
 def _dots(place: FloatArray, delta: FloatArray, shown: NDArray[np.int64]) -> tuple[float, list[Dot]]:
-    """The distance at which colours are full, and the questions that are shown."""
+    """The distance that gets the full colour, and the questions to show."""
     full = max(FULL, round(float(np.quantile(np.abs(delta), 0.9)), 1))
     share = np.clip(delta / full, -1.0, 1.0)
     return full, [Dot(float(place[i, 0]), float(place[i, 1]), float(share[i])) for i in shown]
