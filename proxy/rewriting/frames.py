@@ -44,8 +44,7 @@ _DENIAL = re.compile(
     r"(?:little|slight|small|slim|remote|low|outside|no|any|tiny|faint) (?:chance|probability|possibility)|slight)\b"
 )
 _SAYS_NO = re.compile(r"(?:not|nicht|pas)\s", re.IGNORECASE)
-"""Starts with a negation. A hedge before it would be negated: "Probably not an answer" does not hedge "Not an answer".
-"""
+"""Starts with a negation, which would combine with a hedge before it: "Probably not an answer"."""
 _HANGS_ON = re.compile(r"(?:and|though|but|although|aber|mais|pero|aunque) |to be taken", re.IGNORECASE)
 _VOWELS = frozenset("aeiouyàâéèêëîïôûù")
 _SPEAKER = re.compile(r"(?:I|we|it|je|ich|yo) |or so", re.IGNORECASE)
@@ -291,10 +290,7 @@ def _adverb(text: str, shape: Shape, around: Surroundings) -> str | None:
 
 
 _AMONG_NOUNS = re.compile(r"\w+,? (?:and|or)\b")
-"""A noun that could also be a verb: "the patterns,
-
-causes, and effects".
-"""
+"""A noun that could also be a verb ("causes" in "the patterns, causes, and effects")."""
 _LEADS_IN = re.compile(
     r"(?:after|before|when|while|since|as|if|because|although|once|in addition|during|following|throughout|according to|based on|besides|despite|prior to|from a(?:n early| young) age)\b[^,]{0,160},"
     r"|[a-z]{3,20}ly,",
@@ -331,10 +327,7 @@ def _comma(text: str, shape: Shape, around: Surroundings) -> str:
 
 
 _SAID_IN_PASSING = re.compile(r"\b(?:claiming|saying|arguing|alleging|stating|suggesting|believing|thinking)\b")
-"""Reported speech in a participle: in "They avoid suits, claiming the information is
-
-mere gossip" it is their claim.
-"""
+"""Reported speech in a participle: "They avoid suits, claiming the information is mere gossip" is their claim."""
 _GENERALISES = re.compile(
     r"(?:typically|usually|generally|often|commonly|mostly|mainly|primarily|sometimes|not (?:necessarily|always|entirely))\b"
 )

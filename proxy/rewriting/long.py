@@ -70,10 +70,7 @@ _PRAISES = re.compile(
 )
 """Praises or judges somebody or something; a hedge is more useful on another claim."""
 _WORDS_OF_A_NAME = 8
-"""Number of words up to which an item is a name.
-
-A longer item has a place for a hedge, or is not a claim.
-"""
+"""Number of words up to which an item is a name; a longer one has a place for a hedge, or is not a claim."""
 
 
 def assertions(draft: str, question: str = "") -> int:
@@ -84,10 +81,7 @@ def assertions(draft: str, question: str = "") -> int:
 
 
 def _is_claim(piece: Piece, language: str, question: str = "") -> bool:
-    """Whether a sentence can be hedged.
-
-    Not if it is a list item, a quotation, an exclamation without a verb ("Ah, Einstein!") or broken off.
-    """
+    """Whether a sentence can be hedged: no list item, no quotation, no exclamation without a verb, not broken off."""
     if (
         not _is_prose(piece)
         or not asserts(piece.text, language)
@@ -119,10 +113,8 @@ def reword_sentences(
     `confidences` has one entry per sentence of `sentences(draft)`; None leaves that sentence unchanged. `cells` are
     table cells, each given by the offset of its end in the draft. `decided` holds the hedges that an editor chose, by
     sentence number; other sentences then get none; with None the rules decide. `said` is the end of the conversation's
-    last answer: its note is not repeated if there is another.
-
-    The hedge named in the result is that of the least certain sentence; refused wordings are listed as
-    "template:<reason>".
+    last answer: its note is not repeated if there is another. The hedge named in the result is that of the least
+    certain sentence; refused wordings are listed as "template:<reason>".
 
     Raises:
         ValueError: where there are not as many confidences as sentences.
@@ -203,10 +195,7 @@ def _about(known: Sequence[Beta]) -> Beta:
 
 
 def note_on_list(request: RewriteRequest) -> Closing | None:
-    """The note for an answer that is a list with one confidence.
-
-    None for any other answer, or where the confidence is `DOUBTFUL` or more.
-    """
+    """The note for a list whose confidence is below `DOUBTFUL`; None for any other answer."""
     language = request.language or "en"
     if request.target.mean >= DOUBTFUL or not is_list(request.draft) or _STEPS.match(request.draft):
         return None
@@ -330,10 +319,7 @@ class _Wording:
         self.done[index] = ("hedged", mark.hedge)
 
     def _is_whole_item(self, index: int) -> bool:
-        """Whether an item is alone on its line.
-
-        Otherwise a mark at its end could be read as being about a part of it.
-        """
+        """Whether an item is alone on its line, so that a mark at its end is clearly about all of it."""
         before, after = self.parts[:index], self.parts[index + 1 :]
         line = "".join(p.text for p in before).rpartition("\n")[2] + "".join(p.text for p in after).partition("\n")[0]
         return not any(c.isalpha() for c in line)
