@@ -1,6 +1,6 @@
 """The mathematics of confidence: Beta distributions, divergences, metrics, calibration maps, fitting.
 
-Pure functions over numpy arrays. No HTTP, no model, no database, no clock; files are touched by the map registry alone.
+Pure functions over numpy arrays. No HTTP, no model, no database, no clock; only the map registry touches files.
 """
 
 from __future__ import annotations
@@ -34,7 +34,10 @@ _HOMES = {
     "quantile_nodes": "hedgerow.calibration.wasserstein",
     "w1_exact": "hedgerow.calibration.wasserstein",
 }
-"""Where each name lives. They are imported when first asked for: a proxy that only passes requests on pays for none of them."""
+"""The module of each name.
+
+Names are imported on first use, so that a proxy that only relays requests does not load them.
+"""
 
 __all__ = [
     "ActiveMap",

@@ -1,4 +1,4 @@
-"""Do two arms of an experiment differ? An interval of the difference of their means that holds however often one looks."""
+"""Compares two arms of an experiment: an interval for the difference of their means, valid however often one looks."""
 
 from __future__ import annotations
 
@@ -11,21 +11,24 @@ from hedgerow.calibration.arrays import FloatArray, probabilities, same_shape
 from hedgerow.calibration.errors import RangeError, ShapeError
 
 BETS: tuple[float, ...] = tuple(0.9 * 0.5**k for k in range(12))
-"""Shares of the capital that each bet risks: .9 for a handful of values that all lie on one side, .0004 for a million."""
+"""Shares of the capital that the bets risk, from .9 (few values, all on one side) to .0004 (a million values)."""
 CELLS = 2000
-"""Values are rounded to such parts of their range, so that a million cost no more than these; the interval is widened by what that may change."""
+"""Number of cells that values are rounded to.
+
+It limits the time for a million values; the interval is widened by the largest effect of the rounding.
+"""
 _POINTS = 100
 _EDGE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Mean of the first arm less that of the second.
+    """Mean of the first arm minus that of the second.
 
     Attributes
     ----------
     first, second : float or None
-        Means, in [0, 1]; None of an arm without values.
+        Means, in [0, 1]; None for an arm without values.
     low, high : float
         Bounds of the difference, in [-1, 1].
     """
@@ -37,7 +40,7 @@ class Difference:
 
     @property
     def estimate(self) -> float | None:
-        """The difference of the means; None where an arm has none."""
+        """The difference of the means; None if an arm has no values."""
         return None if self.first is None or self.second is None else self.first - self.second
 
 
@@ -49,16 +52,16 @@ def difference(
     second_counts: ArrayLike = 1.0,
     confidence: float = 0.95,
 ) -> Difference:
-    """Compare the means of two arms whose values come in one by one, in any order.
+    """Compare the means of two arms whose values arrive one by one, in any order.
 
     Parameters
     ----------
     first, second : array_like, shape (n,)
         Values in [0, 1]; may be empty.
     first_counts, second_counts : array_like
-        How often each value was seen; once each by default.
+        How often each value occurred; once each by default.
     confidence : float
-        Probability, in (0, 1), that the interval holds the true difference at every moment, for ever.
+        Probability, in (0, 1), that the interval contains the true difference at all times.
 
     Raises
     ------
@@ -99,7 +102,7 @@ def difference(
 
 @dataclass(frozen=True, slots=True)
 class _Arm:
-    """Distinct values of an arm and how often each was seen; `rounded` is how much its mean may have changed by rounding."""
+    """Distinct values of an arm with their counts; `rounded` bounds the change of its mean by rounding."""
 
     values: FloatArray
     counts: FloatArray
@@ -123,7 +126,7 @@ class _Arm:
         return cls(seen / CELLS, total[seen], mean, 0.0 if exact else 0.5 / CELLS)
 
     def log_capital(self, mean: FloatArray) -> FloatArray:
-        """Ln of what the bets against each mean have won so far; 0 before the first value."""
+        """Logarithm of the capital of the bets against each mean; 0 before the first value."""
         won = np.empty((2 * len(BETS), mean.size))
         up, down = self.values[:, None] / mean - 1.0, (self.values[:, None] - mean) / (1.0 - mean)
         for place, bet in enumerate(BETS):
@@ -133,9 +136,9 @@ class _Arm:
         return capital
 
     def plausible(self, wall: float) -> FloatArray:
-        """Means over all that the bets have not ruled out, evenly spaced, with one on either side.
+        """The means that the bets have not ruled out, evenly spaced, with one more on either side.
 
-        Around the mean seen lie all means that are left: that one is not ruled out, for no bet against it has won.
+        They surround the observed mean, which is never ruled out, because no bet against it has won.
         """
         if self.mean is None:
             return np.linspace(_EDGE, 1.0 - _EDGE, _POINTS)
@@ -144,7 +147,7 @@ class _Arm:
         return np.linspace(ends[0], ends[1], _POINTS)
 
     def _end(self, inside: float, outside: float, wall: float) -> float:
-        """The outermost mean towards an edge that is left; a little too far out rather than too near."""
+        """The outermost mean in one direction that is not ruled out; rounded outwards."""
         for _ in range(20):
             middle = (inside + outside) / 2.0
             if float(self.log_capital(np.array([middle]))[0]) < wall:

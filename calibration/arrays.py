@@ -1,6 +1,6 @@
-"""Checks at the door of every public function: shape, range and finiteness, once, with an error that names the argument.
+"""Checks of the arguments of public functions: shape, range and finiteness, with errors that name the argument.
 
-Nothing here changes a value. What comes out is float64 and broadcast to one shape.
+Nothing here changes a value. The result is float64, broadcast to one shape.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ FloatArray = NDArray[np.float64]
 
 
 def numbers(name: str, values: ArrayLike) -> FloatArray:
-    """`values` as float64, or an error that names the argument."""
+    """`values` as float64; raises an error that names the argument."""
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -50,7 +50,7 @@ def outcomes(name: str, values: ArrayLike) -> FloatArray:
 
 
 def same_shape(**named: FloatArray) -> tuple[FloatArray, ...]:
-    """Broadcast to one shape, or an error that names every argument and its shape."""
+    """The arrays broadcast to one shape; raises an error that names every argument and its shape."""
     try:
         return tuple(np.broadcast_arrays(*named.values()))
     except ValueError:
@@ -59,7 +59,7 @@ def same_shape(**named: FloatArray) -> tuple[FloatArray, ...]:
 
 
 def sample(**named: FloatArray) -> tuple[FloatArray, ...]:
-    """Columns of one sample: equally long, one-dimensional, not empty; a scalar stands for a constant column."""
+    """The columns of one sample: of equal length, one-dimensional, not empty; a scalar becomes a constant column."""
     arrays = tuple(np.atleast_1d(array) for array in same_shape(**named))
     if arrays[0].ndim != 1 or arrays[0].size == 0:
         raise ShapeError(f"{', '.join(named)} must be one-dimensional and not empty, got shape {arrays[0].shape}")

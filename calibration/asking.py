@@ -1,4 +1,4 @@
-"""Which answers to ask a verdict on next, so that few verdicts make a good map."""
+"""Chooses which answers to ask a verdict on next, so that few verdicts give a good map."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ from hedgerow.calibration.arrays import probabilities
 from hedgerow.calibration.errors import ShapeError
 
 DISTINCT = 21
-"""Up to so many different confidences (shares of twenty samples) are levels of their own; more are cut into `TENTHS`."""
+"""Up to this many distinct confidences (shares of twenty samples) are levels of their own.
+
+More are grouped into `TENTHS` by rank.
+"""
 TENTHS = 10
 
 Indices = NDArray[np.int64]
 
 
 def levels(confidence: ArrayLike) -> Indices:
-    """Number of each confidence's level, shape (n,): its own where few differ, else its tenth by rank.
+    """The level of each confidence, shape (n,): one per distinct value if there are few, else its tenth by rank.
 
     Examples
     --------
@@ -33,7 +36,7 @@ def levels(confidence: ArrayLike) -> Indices:
 
 
 def spread(level: ArrayLike, asked: ArrayLike, lot: ArrayLike) -> Indices:
-    """Order in which to ask: after every verdict each level has been asked about as often as it occurs.
+    """The order in which to ask: after every verdict, each level has been asked in proportion to its size.
 
     Parameters
     ----------
@@ -42,7 +45,7 @@ def spread(level: ArrayLike, asked: ArrayLike, lot: ArrayLike) -> Indices:
     asked : array_like of bool, shape (n,)
         Whether it has a verdict already.
     lot : array_like, shape (n,)
-        Random numbers that have nothing to do with the answers: within a level the smallest comes first.
+        Random numbers, independent of the answers: within a level the smallest comes first.
 
     Returns
     -------

@@ -8,7 +8,7 @@ from math import isfinite
 from hedgerow.calibration.errors import RangeError
 
 PARAMETER_FLOOR = 1e-6
-"""Smallest alpha and beta (RALC, A.1.1): a distribution with a parameter of 0 is no Beta."""
+"""Smallest alpha and beta (RALC, A.1.1), since a Beta needs parameters above 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +51,10 @@ class Beta:
 
     @property
     def concentration(self) -> float:
-        """The sum alpha + beta: how sure the distribution is of its mean. Higher = surer."""
+        """The sum alpha + beta: how certain the distribution is of its mean. Higher = more certain."""
         return self.alpha + self.beta
 
     @property
     def variance(self) -> float:
-        """Mean times one minus the mean over (concentration + 1)."""
+        """The variance: mean * (1 - mean) / (concentration + 1)."""
         return self.mean * (1.0 - self.mean) / (self.concentration + 1.0)

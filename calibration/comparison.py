@@ -1,4 +1,4 @@
-"""Which signal and which map? All of them on the same answers, each answer calibrated by a map that did not see it, compared pair by pair."""
+"""Compares signals and maps on the same answers, each answer calibrated by a map that was not fitted on it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hedgerow.calibration.metrics.table import Betas
 from hedgerow.calibration.summary import summarise
 
 SHOWN = ("smooth_ece", "generalised_ece", "faithfulness_divergence", "auroc")
-"""Figures of each candidate beside its Brier score."""
+"""Metrics shown for each candidate beside its Brier score."""
 Pair = tuple[str, str]
 """A signal and a kind of map."""
 
@@ -38,8 +38,8 @@ class Candidate:
     Attributes
     ----------
     brier : float
-        Mean of (calibrated mean - outcome)^2, in [0, 1]; lower is better. What the candidates are ranked by: it is proper, so that neither
-        caution nor boldness is rewarded, and it counts discrimination between right and wrong answers as well as calibration.
+        Mean of (calibrated mean - outcome)^2, in [0, 1]; lower is better. Candidates are ranked by it, because it is a
+        proper score: it measures both calibration and the separation of right from wrong answers.
     figures : Mapping[str, float]
         The metrics of `SHOWN` that the data allow.
     difference : Interval
@@ -54,7 +54,7 @@ class Candidate:
 
     @property
     def verdict(self) -> str:
-        """`better` or `worse` than the reference, beyond noise; else `even`."""
+        """`better` or `worse` than the reference if its interval excludes 0; else `even`."""
         return "better" if self.difference.high < 0.0 else "worse" if self.difference.low > 0.0 else "even"
 
 
@@ -67,9 +67,9 @@ class Comparison:
     reference : tuple[str, str]
         The signal and the kind that all are compared with.
     n, folds : int
-        Answers measured, and parts that they were dealt into.
+        Number of answers measured, and of folds.
     failed : Mapping[tuple[str, str], str]
-        What could not be learned, and why.
+        Candidates that could not be learned, with the reason.
     """
 
     reference: Pair
@@ -92,7 +92,7 @@ def compare(
     on_candidate: Callable[[], None] = lambda: None,
     groups: ArrayLike | None = None,
 ) -> Comparison:
-    """Rank signals and kinds of maps by the Brier score of answers that each map did not see.
+    """Rank signals and kinds of maps by the Brier score of held-out answers.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def _held_out(
     folds: int,
     on_candidate: Callable[[], None],
 ) -> tuple[dict[Pair, Betas], dict[Pair, str]]:
-    """Calibrated confidences of each candidate, every answer's by a map that did not see it; and what could not be learned, with the reason."""
+    """Held-out calibrated confidences of each candidate; and the candidates that could not be learned, with the reason."""
     held, failed = dict[Pair, Betas](), dict[Pair, str]()
     for name, signal in signals.items():
         for kind in kinds:
@@ -196,12 +196,12 @@ def together(
     widen: float = 1.0,
     groups: Groups = None,
 ) -> list[Interval]:
-    """Means of columns with intervals that hold all together; columns of one value alone have an interval of no width.
+    """Means of columns with simultaneous intervals; constant columns get intervals of width 0.
 
     Parameters
     ----------
     values : ndarray, shape (n, m)
-        One row an answer.
+        One row per answer.
     resamples : int
         >= 2.
     rng : numpy.random.Generator
@@ -209,7 +209,7 @@ def together(
     level : float
         In (0, 1).
     widen : float
-        > 0; what the standard errors are multiplied by, 1 for independent rows.
+        > 0; factor of the standard errors, 1 for independent rows.
     groups : ndarray, shape (n,), optional
         Rows of one group are drawn together.
 

@@ -1,6 +1,6 @@
-"""When to answer, hedge, abstain or escalate: from the costs of being wrong and of being useless to thresholds.
+"""Decides when to answer, hedge, abstain or escalate, from the costs of wrong and of withheld answers.
 
-Every action's expected cost is a straight line in the calibrated mean, so the best policy is the lower envelope of four
+The expected cost of each action is linear in the calibrated mean. So the best policy is the lower envelope of four
 lines, and its corners are the thresholds. It is only as good as the calibration of the mean.
 """
 
@@ -19,7 +19,7 @@ Action = Literal["answer", "hedge", "abstain", "escalate"]
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What outcomes cost, in any one unit; only the ratios matter. All >= 0.
+    """The costs of outcomes, all >= 0, in any common unit; only their ratios matter.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Costs:
             raise RangeError(f"escalated_accuracy must be in [0, 1], got {self.escalated_accuracy!r}")
 
     def lines(self) -> dict[Action, tuple[float, float]]:
-        """Expected cost at a mean of 0 (surely wrong) and of 1 (surely right) of each action; straight in between."""
+        """Expected cost of each action at a mean of 0 (surely wrong) and of 1 (surely right); linear in between."""
         escalated = self.escalation + (1.0 - self.escalated_accuracy) * self.wrong
         hedged_wrong = self.wrong if self.hedged_wrong is None else self.hedged_wrong
         return {
@@ -82,7 +82,7 @@ class Costs:
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """Which action from which calibrated mean on.
+    """The action for each range of the calibrated mean.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class Thresholds:
 
 
 def thresholds(costs: Costs) -> Thresholds:
-    """The policy of least expected cost.
+    """The policy with the lowest expected cost.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def thresholds(costs: Costs) -> Thresholds:
 
 
 def _cheapest(mean: float, lines: dict[Action, tuple[float, float]]) -> Action:
-    """The action of least expected cost; among equals the first of hedge, answer, escalate, abstain."""
+    """The action with the lowest expected cost; on ties the first of hedge, answer, escalate, abstain."""
     order: tuple[Action, ...] = ("hedge", "answer", "escalate", "abstain")
     available = [action for action in order if action in lines]
     costs = [lines[action][0] * (1.0 - mean) + lines[action][1] * mean for action in available]
@@ -161,7 +161,7 @@ def _cheapest(mean: float, lines: dict[Action, tuple[float, float]]) -> Action:
 
 
 def decide(mean: float, policy: Thresholds) -> Action:
-    """What to do at a calibrated mean in [0, 1]; a mean on a threshold gets the action that starts there.
+    """The action at a calibrated mean in [0, 1]; a mean on a threshold gets the action that starts there.
 
     Raises
     ------

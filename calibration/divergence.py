@@ -1,7 +1,7 @@
-"""Faithfulness Divergence and the Kullback-Leibler divergences behind it.
+"""Faithfulness Divergence and the Kullback-Leibler divergences it is based on.
 
-The closed form of the paper is a difference of digammas that loses all its digits where the distribution is concentrated.
-Here every difference is taken by hand, so what is computed is a sum of small terms of known sign.
+The closed form of the paper is a difference of digammas that loses all its digits for concentrated distributions. Here
+every difference is simplified analytically, so the result is a sum of small terms of known sign.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hedgerow.calibration.beta import PARAMETER_FLOOR
 from hedgerow.calibration.errors import RangeError
 
 _SHIFT = 12
-"""The asymptotic series of the digamma is used from here on; there its first left-out term is below 1e-16."""
+"""The asymptotic series of the digamma is used from here on; its first omitted term is then below 1e-16."""
 
 _SERIES = (-1 / 12, 1 / 120, -1 / 252, 1 / 240, -1 / 132, 691 / 32760)
 """-B_2n / 2n for n = 1..6: digamma(x + 1) - ln x = 1 / 2x + sum of _SERIES[n - 1] / x^2n (Abramowitz & Stegun 6.3.18)."""
@@ -97,7 +97,7 @@ def kl_update(alpha: ArrayLike, beta: ArrayLike, correct: ArrayLike) -> FloatArr
 
 
 def _sides(alpha: ArrayLike, beta: ArrayLike, correct: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """The parameter of the side that came true, and the other one."""
+    """The parameter of the side that came true, and the other parameter."""
     a, b, y = same_shape(
         alpha=parameters("alpha", alpha), beta=parameters("beta", beta), correct=outcomes("correct", correct)
     )
@@ -105,7 +105,7 @@ def _sides(alpha: ArrayLike, beta: ArrayLike, correct: ArrayLike) -> tuple[Float
 
 
 def _kl_update(a: FloatArray, b: FloatArray) -> FloatArray:
-    """g(a) - g(a + b), the arrays being of one shape."""
+    """g(a) - g(a + b) for arrays of one shape."""
     a, b = np.atleast_1d(a), np.atleast_1d(b)
     kl = np.empty(a.shape)
     large = a >= _SHIFT
@@ -143,7 +143,7 @@ def _series_difference(a: FloatArray, k: FloatArray) -> FloatArray:
 
 
 def _scalar_divergence(alpha: float, beta: float, correct: float) -> float:
-    """The same for one answer in plain floats: a few microseconds, no arrays."""
+    """The same for a single answer in plain floats: takes microseconds, uses no arrays."""
     for name, value in (("alpha", alpha), ("beta", beta)):
         if not PARAMETER_FLOOR <= value < float("inf"):
             raise RangeError(f"{name} must be finite and >= {PARAMETER_FLOOR}, got {value!r}")

@@ -1,7 +1,8 @@
-"""Is a fitted map still right? Two tests whose false alarms are bounded over the whole life of a map, however often one looks.
+"""Tests whether a fitted map is still right; the false alarms are bounded over the whole life of a map.
 
-`sequential_test` watches labelled answers: does an answer called 70 % sure come true 70 % of the time? `input_test` watches raw
-confidences, which need no labels: do they still look like those that the map was fitted on?
+Both tests are valid however often one looks. `sequential_test` watches labelled answers: is an answer called 70 % sure
+right 70 % of the time? `input_test` watches raw confidences, which need no labels: do they still look like those that
+the map was fitted on?
 """
 
 from __future__ import annotations
@@ -20,24 +21,27 @@ ALTERNATIVES: tuple[tuple[float, float], ...] = (
     *((1.0, shift) for shift in (-1.5, -0.7, -0.3, 0.3, 0.7, 1.5)),
     *((slope, 0.0) for slope in (0.5, 0.7, 1.4, 2.0)),
 )
-"""What the sequential test bets on: Platt maps (slope, shift) that would set a wrong map right. Shifts are of the log-odds."""
+"""The alternatives that the sequential test bets on: Platt maps (slope, shift of log-odds) that would correct a map."""
 
 EXACT: tuple[tuple[float, float], ...] = ((1.0, 0.0),)
-"""The null that forgives nothing: the means as they were stated."""
+"""The exact null hypothesis: the means as stated, without tolerance."""
 
 PATIENCE = 100.0
-"""Labelled answers after which half of the stake is placed. Larger = slower at first, quicker for a change that comes late."""
+"""Number of labelled answers after which half of the stake is placed.
+
+Larger = slower at first, but faster for a late change.
+"""
 
 CELLS = 101
-"""Cells of `raw_histogram`: means rounded to whole percents."""
+"""Cells of `raw_histogram`: means rounded to whole percent."""
 
 _MAX_LOG_ODDS = 35.0
-"""Means nearer to 0 or 1 than 1e-15 count as that near; expectations change by less than that."""
+"""Means are clipped to [1e-15, 1 - 1e-15]; this changes expectations by less than that."""
 
 
 @dataclass(frozen=True, slots=True)
 class SequentialTest:
-    """Evidence that calibrated means are wrong, answer by answer.
+    """Evidence that calibrated means are wrong, after each answer.
 
     Attributes
     ----------
@@ -127,12 +131,12 @@ def sequential_test(
 
 
 def _before(path: FloatArray) -> FloatArray:
-    """What stood before each answer; 0 before the first."""
+    """The state before each answer; 0 before the first."""
     return np.concatenate([np.zeros_like(path[:1]), path[:-1]])
 
 
 def _log_bets(p: FloatArray, y: FloatArray, maps: Sequence[tuple[float, float]]) -> FloatArray:
-    """Logarithm of what each map on top multiplies its stake by, shape (n, maps)."""
+    """Logarithm of the factor by which each alternative multiplies its stake, shape (n, maps)."""
     odds = np.clip(special.logit(p), -_MAX_LOG_ODDS, _MAX_LOG_ODDS)[:, None]
     slope, shift = np.array(maps).T
     other = slope * odds + shift
@@ -143,7 +147,7 @@ def _log_bets(p: FloatArray, y: FloatArray, maps: Sequence[tuple[float, float]])
 
 
 def information(mean: ArrayLike, weights: ArrayLike | None = None) -> tuple[float, float, float]:
-    """How precisely the answers of a fit place a Platt map on top of the fitted one: its Fisher information at the identity.
+    """Fisher information of the answers of a fit about a Platt map on top of the fitted one, at the identity.
 
     Parameters
     ----------
@@ -169,7 +173,7 @@ def information(mean: ArrayLike, weights: ArrayLike | None = None) -> tuple[floa
 
 
 def plausible(information: Sequence[float], *, alpha: float = 0.01) -> tuple[tuple[float, float], ...]:
-    """Platt maps on top of a fitted map that its own data do not rule out: the nulls of `sequential_test` that forgive the error of a fit.
+    """Platt maps on top of a fitted map that its data do not rule out: nulls that tolerate the error of the fit.
 
     Parameters
     ----------
@@ -215,7 +219,7 @@ def plausible(information: Sequence[float], *, alpha: float = 0.01) -> tuple[tup
 
 
 def raw_histogram(mean: ArrayLike) -> tuple[int, ...]:
-    """How many means round to 0 %, 1 %, ..., 100 %: what a fitted map remembers of the confidences that it saw.
+    """Histogram of means rounded to 0 %, 1 %, ..., 100 %, stored with a map to compare later confidences with.
 
     Parameters
     ----------
@@ -238,7 +242,7 @@ def raw_histogram(mean: ArrayLike) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Distance:
-    """How far two samples of confidences lie apart.
+    """The distance between two samples of confidences.
 
     Attributes
     ----------
@@ -297,7 +301,7 @@ class InputTest:
     thresholds : tuple[float, ...]
         The p-value below which each window raises the alarm.
     alarm_at : int or None
-        Index of the first window that did.
+        Index of the first window with an alarm.
     """
 
     distances: tuple[Distance, ...]
@@ -308,21 +312,21 @@ class InputTest:
 def input_test(
     reference: ArrayLike, mean: ArrayLike, *, window: int = 500, alpha: float = 0.01, tested: int = 0
 ) -> InputTest:
-    """Test window after window of raw means against those of the fit.
+    """Test successive windows of raw means against those of the fit.
 
     Parameters
     ----------
     reference : array_like, shape (101,)
         The fit's `raw_histogram`.
     mean : array_like, shape (n,)
-        Raw means since the map became active, oldest first, in [0, 1]; an incomplete last window waits. Those of windows that were
-        tested before are left out.
+        Raw means since the map became active, oldest first, in [0, 1], without those of windows already tested. An
+        incomplete last window is not tested yet.
     window : int
         Answers in a window, >= 1.
     alpha : float
         Probability, in (0, 1), of ever raising an alarm while nothing has changed.
     tested : int
-        Windows that were tested before, >= 0: the first one here is number tested + 1, which decides its level.
+        Number of windows already tested, >= 0: the first one here is number tested + 1, which determines its level.
 
     Returns
     -------

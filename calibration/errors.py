@@ -10,7 +10,7 @@ CalibrationError(ValueError)
 
 
 class CalibrationError(ValueError):
-    """Root of the errors that the mathematics raises on purpose."""
+    """Base class of the errors that the mathematics raises."""
 
 
 class ShapeError(CalibrationError):

@@ -1,4 +1,4 @@
-"""One honest experiment: fit a map on the first part of the records, measure it on the rest."""
+"""Evaluates a map: fits it on the first part of the records and measures it on the rest."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hedgerow.calibration.summary import paired_metrics, summarise
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """A map on records that it did not see.
+    """The metrics of a map on records that it was not fitted on.
 
     Attributes
     ----------
@@ -32,9 +32,9 @@ class Evaluation:
     raw, calibrated : tuple[ndarray, ndarray]
         (alpha, beta) of the same records before and after the map.
     before, after : Mapping[str, float]
-        Every metric that the data allow.
+        Every metric that is defined on the data.
     changes : Mapping[str, Paired]
-        The same metrics and what the map changes, with 95 % intervals; empty where none were asked for.
+        The same metrics and their change by the map, with 95 % intervals; empty if none were requested.
     """
 
     fitted: FittedMap
@@ -78,8 +78,8 @@ def evaluate(
     on_resample : callable, optional
         Called after each resample of each metric, of both confidences.
     groups : array_like, shape (n,), optional
-        Records of one group, as claims of one text, are resampled together, and not measured where any of them was learned from. With fewer than
-        20 groups to measure there are no intervals; a note of the map says so.
+        Records of one group, such as claims of one text, are resampled together, and not measured if any of them was used
+        for the fit. With fewer than 20 groups to measure there are no intervals; a note of the map says so.
     **options
         As for the fit.
 
@@ -114,7 +114,7 @@ def evaluate(
 
 
 def _parts(n: int, train_fraction: float, groups: Groups) -> tuple[int, NDArray[np.bool_]]:
-    """How many records are learned from, and which are measured."""
+    """The number of records to learn from, and which records are measured."""
     train = first_part(n, train_fraction)
     share = f"train_fraction {train_fraction:g} of {n} labelled answers"
     if train == 0:
@@ -127,7 +127,7 @@ def _parts(n: int, train_fraction: float, groups: Groups) -> tuple[int, NDArray[
 
 
 def _fit_first(kind: str, columns: tuple[FloatArray, FloatArray, FloatArray], n: int, **options: Any) -> FittedMap:
-    """The map of the first records; what they lack, others may have."""
+    """Fit a map on the first records, with an error message that says so if they are insufficient."""
     try:
         return fit_map(kind, *columns, **options)
     except NotEnoughData as error:

@@ -1,4 +1,4 @@
-"""A fitted map with its provenance: what it was learned from, how well, and what it does to each metric."""
+"""A fitted map with its provenance: the records it was learned from and its effect on each metric."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hedgerow.calibration.maps.venn_abers import VennAbersMap
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where a fitted map comes from.
+    """The origin of a fitted map.
 
     Attributes
     ----------
@@ -24,13 +24,13 @@ class Provenance:
     data_hash : str
         SHA-256 of the (alpha, beta, correct) columns in their order; equal data give equal hashes on every machine.
     signal : str
-        The confidence signal measured ("semantic", "token", ...); "" where unknown.
+        The confidence signal ("semantic", "token", ...); "" if unknown.
     model : str
-        The model that answered; "" where unknown.
+        The model that answered; "" if unknown.
     fitted_at : datetime
         UTC.
     libraries : Mapping[str, str]
-        Versions of the libraries that took part.
+        Versions of the libraries used.
     standard_errors : Mapping[str, float]
         By parameter, from the Fisher information; empty for maps without parameters in that sense.
     cross_validation : Mapping[str, Mapping[str, float]]
@@ -38,12 +38,12 @@ class Provenance:
         the difference, by the paired bootstrap over those records, widened because each was also learned from
         (`hedgerow.calibration.fitting.shared_training`). Empty where there were too few.
     notes : tuple[str, ...]
-        What the fit had to say: regularised because separable, few records, ...
+        Notes of the fit: regularised because separable, few records, ...
     raw_histogram : tuple[int, ...]
         Raw means of the records in whole percents (`hedgerow.calibration.drift.raw_histogram`), against which later traffic is compared; empty
         in maps fitted before this was kept.
     information : tuple[float, ...]
-        How precisely the records place the map (`hedgerow.calibration.drift.information`); empty in maps fitted before this was kept.
+        Fisher information of the records (`hedgerow.calibration.drift.information`); empty in maps without it.
     """
 
     n: int
@@ -62,7 +62,7 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True)
 class FittedMap:
-    """A map and where it comes from; the unit that a registry stores.
+    """A map with its provenance; the unit that a registry stores.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class FittedMap:
     interval: VennAbersMap | None = field(default=None, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON object that `from_dict` turns back into an equal value."""
+        """A JSON object that `from_dict` converts back to an equal value."""
         provenance = asdict(self.provenance)
         provenance["fitted_at"] = self.provenance.fitted_at.isoformat()
         provenance["notes"] = list(self.provenance.notes)
@@ -90,7 +90,7 @@ class FittedMap:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> FittedMap:
-        """The value that `to_dict` wrote.
+        """The value from an object that `to_dict` wrote.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Fitting a map: the kind's learner, its provenance, and every metric on records that the learner did not see."""
+"""Fits a map and measures every metric on records that the fit did not use."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Learner = Callable[[FloatArray, FloatArray], Learned]
 MeasuredBy = Callable[[NDArray[np.bool_]], tuple[FloatArray, FloatArray]]
 
 CROSS_VALIDATED = 20_000
-"""Cross-validation works on at most about so many records, drawn at random: its figures are exact enough then."""
+"""Maximum number of records for cross-validation; of more, a random sample is used, which is precise enough."""
 
 
 def fit_map(
@@ -57,7 +57,7 @@ def fit_map(
     correct : array_like, shape (n,)
         0 or 1; both must occur.
     signal, model : str
-        Written into the provenance: what measured the confidence, and who answered.
+        Stored in the provenance: the signal, and the model that answered.
     folds : int
         Folds of the cross-validation, 0 for none; on a million records it takes about a third of the time.
     measured_by : callable, optional
@@ -111,7 +111,7 @@ def described(
     model: str,
     weights: FloatArray | None = None,
 ) -> FittedMap:
-    """The map, and where it comes from: columns are alpha, beta and correct; it was fitted now. Weights are those of the fit."""
+    """The fitted map with its provenance, as of now; columns are alpha, beta and correct, weights those of the fit."""
     a, b, y = columns
     provenance = Provenance(
         n=y.size,
@@ -129,7 +129,7 @@ def described(
 
 
 def _intervals(mean: FloatArray, correct: FloatArray, weights: FloatArray | None) -> VennAbersMap | None:
-    """The interval of each raw mean; None where the records do not tell any two apart."""
+    """The intervals of the raw means; None if the records do not separate any."""
     try:
         return learn_intervals(mean, correct, weights)
     except NotEnoughData:
@@ -144,7 +144,7 @@ def _cross_validate(
     resamples: int,
     groups: Groups,
 ) -> tuple[dict[str, dict[str, float]], tuple[str, ...]]:
-    """Metrics before and after, each record calibrated by a map that did not see it; what resamples say of the change."""
+    """Metrics before and after, each record calibrated by a map that was not fitted on it; and intervals of the change."""
     a, b, y = columns
     if groups is not None and (n := np.unique(groups).size) < folds:
         few = "all records are of one answer" if n == 1 else f"the records are of {n} answers"
@@ -187,12 +187,12 @@ def out_of_fold(
     folds: int,
     measured_by: MeasuredBy | None = None,
 ) -> tuple[Betas, Betas]:
-    """Confidences before and after a map that was learned without the record's own fold; of records that take part, in their order.
+    """Confidences before and after maps learned without each record's fold, for the records that take part, in order.
 
     Parameters
     ----------
     learn : callable
-        From (mean, correct) to what is learned.
+        Learns a map from (mean, correct).
     columns : tuple[ndarray, ...], shape (n,) each
         Raw alpha and beta, and outcomes.
     fold, folds
@@ -223,7 +223,7 @@ def out_of_fold(
 def random_folds(
     alpha: FloatArray, beta: FloatArray, correct: FloatArray, folds: int, groups: Groups = None
 ) -> NDArray[np.int64]:
-    """The fold of each record, in [0, folds): dealt at random among the right and among the wrong, or group by group, whatever is right in them.
+    """The fold of each record, in [0, folds): random among the right and among the wrong records, or by group.
 
     At random, because records dealt in the order of their confidence make every fold a copy of the others, and figures on such folds come
     out better than on fresh records. The seed is the records themselves: the same records give the same folds in whatever order they come.
@@ -256,7 +256,7 @@ def random_folds(
 
 
 def shared_training(folds: int) -> float:
-    """How much wider than for independent answers the standard error of a cross-validated difference is taken to be: > 1; 1.5 for 5 folds.
+    """Factor on the standard error of a cross-validated difference, since folds share training data; 1.5 for 5 folds.
 
     Notes
     -----
@@ -273,7 +273,7 @@ def shared_training(folds: int) -> float:
 
 
 def first_part(n: int, fraction: float) -> int:
-    """How many of `n` records the first `fraction` of them are, rounded down.
+    """The number of records in the first `fraction` of `n`, rounded down.
 
     Examples
     --------
@@ -284,13 +284,13 @@ def first_part(n: int, fraction: float) -> int:
 
 
 def unseen(n: int, train: int, groups: Groups) -> NDArray[np.bool_]:
-    """Which of n records a fit on the first `train` has not seen, nor any other record of their group."""
+    """Mask of the n records that a fit on the first `train` did not use, nor any record of their group."""
     each = np.arange(n) if groups is None else groups
     return ~np.isin(each, each[:train])
 
 
 def data_hash(*columns: FloatArray) -> str:
-    """SHA-256 of columns such as (alpha, beta, correct) as little-endian doubles, one after the other."""
+    """SHA-256 of columns such as (alpha, beta, correct), concatenated as little-endian doubles."""
     digest = hashlib.sha256()
     for column in columns:
         digest.update(np.ascontiguousarray(column, dtype="<f8").tobytes())

@@ -1,4 +1,4 @@
-"""Tables of kinds. A kind is one line of its table: a name, a summary, and where it is defined; its module is imported on first use."""
+"""Tables of kinds. A kind has a name, a summary and the place of its definition, which is imported on first use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One line of a table.
+    """One entry of a table.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class Kind:
     needs_logprobs: bool = False
 
     def load(self) -> Any:
-        """The object at `target`; its module is imported now if it was not before.
+        """The object at `target`; its module is imported if necessary.
 
         Examples
         --------
@@ -42,12 +42,12 @@ class Kind:
 
 
 def table(*kinds: Kind) -> dict[str, Kind]:
-    """The kinds by their names, in this order."""
+    """A table from kinds, by name, in this order."""
     return {kind.name: kind for kind in kinds}
 
 
 def choices(kinds: Mapping[str, Kind]) -> str:
-    """The names for a message: "semantic, token or p_true".
+    """The names for an error message: "semantic, token or p_true".
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Logistic regression on a handful of columns by Newton's method, with an optional Gaussian prior."""
+"""Logistic regression on a few columns by Newton's method, with an optional Gaussian prior."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hedgerow.calibration.arrays import FloatArray
 
 _STEPS = 100
 _TOLERANCE = 1e-10
-"""Newton stops where half the squared Newton decrement, the expected gain of the next step, is below this times n."""
+"""Newton stops if the expected gain of the next step (half the squared Newton decrement) is below this times n."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +41,11 @@ def fit_logistic(
     prior_precision: FloatArray | float = 0.0,
     weights: FloatArray | None = None,
 ) -> Logistic:
-    """Maximum likelihood, or the mode under a normal prior of this mean and precision, of P(y = 1) = sigmoid(sum c_j x_j).
+    """Fit P(y = 1) = sigmoid(sum c_j x_j) by maximum likelihood, or by the mode under a normal prior.
 
-    The precision is one number, or one for each coefficient (0 leaves a coefficient, such as the bias, unpenalised). `weights` >= 0, shape
-    (n,), say how many records each one stands for. Newton's method with halving of the step, from the prior's mean. A few passes over the data; nothing is copied but the linear predictor.
+    The prior's precision is one number, or one per coefficient (0 leaves a coefficient, such as the bias, unpenalised).
+    `weights` >= 0, shape (n,), are the number of records that each one stands for. Newton's method with step halving,
+    from the prior's mean. It takes a few passes over the data and copies only the linear predictor.
     """
     counts = np.ones(len(correct)) if weights is None else weights
     state = _State(columns, correct, counts, prior_mean, np.broadcast_to(prior_precision, prior_mean.shape))
@@ -58,13 +59,13 @@ def fit_logistic(
         if gradient @ step < 2.0 * _TOLERANCE * _TOLERANCE * len(correct):
             return Logistic(coefficients - step, np.sqrt(np.diag(np.linalg.inv(hessian))), True)
         coefficients, loss, moved = _descend(state, coefficients, loss, step)
-        if not moved:  # the loss cannot fall any further in double precision
+        if not moved:  # the loss cannot decrease further in double precision
             return Logistic(coefficients, np.sqrt(np.diag(np.linalg.inv(hessian))), True)
     return Logistic(coefficients, np.full(len(columns), np.nan), False)
 
 
 def _descend(state: _State, coefficients: FloatArray, loss: float, step: FloatArray) -> tuple[FloatArray, float, bool]:
-    """The longest of step, step / 2, step / 4, ... that lowers the loss."""
+    """The longest of step, step / 2, step / 4, ... that reduces the loss."""
     for halvings in range(40):
         proposal = coefficients - step * 0.5**halvings
         proposed = state.loss(proposal)
@@ -90,7 +91,7 @@ class _State:
         return total
 
     def loss(self, coefficients: FloatArray) -> float:
-        """Negative log posterior: -ln sigmoid(z) for y = 1, that plus z for y = 0."""
+        """Negative log posterior: -ln sigmoid(z) for y = 1; z more for y = 0."""
         z = self._predictor(coefficients)
         away = coefficients - self.prior_mean
         data = (self.counts * ((1.0 - self.correct) * z - special.log_expit(z))).sum()

@@ -1,4 +1,4 @@
-"""Is a newly fitted map better than the one in use, beyond noise? Fit on the first answers, compare both on the rest, answer by answer."""
+"""Tests whether a newly fitted map is better than the active one: fit on the first answers, compare on the rest."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from hedgerow.calibration.metrics.bootstrap import Groups, Interval, groups_of, 
 from hedgerow.calibration.metrics.table import COMPARED, METRICS, paired
 
 DECIDING = COMPARED[0]
-"""The metric that says which map is better."""
+"""The metric that decides which map is better."""
 MIN_REST = 50
-"""Fewest answers that two maps are compared on."""
+"""Fewest answers for a comparison of two maps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refit:
-    """A new map beside the one in use, on answers that neither the fit nor the choice has seen.
+    """A new map and the active one, on answers that were used for neither the fit nor the choice.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Refit:
 
     @property
     def is_better(self) -> bool:
-        """Whether the whole interval of the Faithfulness Divergence lies below 0."""
+        """Whether the whole interval of the change in Faithfulness Divergence is below 0."""
         return self.difference[DECIDING].high < 0.0
 
 
@@ -65,7 +65,7 @@ def refit(
     rng: np.random.Generator,
     **options: Any,
 ) -> Refit:
-    """Fit on the first `train_fraction` of the answers, in their order, and compare with the active map on the rest.
+    """Fit on the first `train_fraction` of the answers, in order, and compare with the active map on the rest.
 
     Parameters
     ----------
@@ -80,9 +80,10 @@ def refit(
     train_fraction, resamples
         In (0, 1), and >= 2.
     drawn : array_like of bool, shape (n,)
-        Which answers were chosen by lot; those chosen for their confidence are learned from and not compared on. All by default.
+        Which answers were chosen at random; others are used for the fit and not for the comparison. All by default.
     groups : array_like, shape (n,), optional
-        Those of one group, as claims of one text, are resampled together, and not compared on where any of them was learned from.
+        Answers of one group, such as claims of one text, are resampled together, and not compared if any of them was used
+        for the fit.
     rng : numpy.random.Generator
         Source of the resamples.
     **options
@@ -123,7 +124,7 @@ def refit(
 
 
 def _parts(n: int, train_fraction: float, drawn: ArrayLike, groups: Groups) -> tuple[int, NDArray[np.intp]]:
-    """How many answers the fit has, and which of those after them are compared on."""
+    """The number of answers for the fit, and which of the later ones are compared."""
     if not 0.0 < train_fraction < 1.0:
         raise RangeError(f"train_fraction must be in (0, 1), got {train_fraction!r}")
     train = first_part(n, train_fraction)

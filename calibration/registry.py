@@ -26,13 +26,13 @@ from hedgerow.calibration.maps.base import CalibrationMap
 from hedgerow.calibration.maps.identity import IdentityMap
 
 SCHEMA = 1
-"""Schema of both kinds of file."""
+"""Schema version of both kinds of files."""
 
 MAX_AGE = timedelta(days=90)
-"""A map older than this draws a warning: models behind an API change."""
+"""A map older than this causes a warning, since models behind an API change."""
 
 MIN_SAMPLES = 100
-"""A map fitted on fewer records draws a warning."""
+"""A map fitted on fewer records causes a warning."""
 
 _VERSION = re.compile(r"[a-z0-9][a-z0-9._-]{0,127}")
 
@@ -41,7 +41,7 @@ Scope = Literal["exact", "model", "route", "default", "identity"]
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """Version `version` is active for this route and model; None stands for any."""
+    """`version` is active for this route and model; None stands for any."""
 
     route: str | None
     model: str | None
@@ -50,7 +50,7 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class ActiveMap:
-    """What a request is calibrated with.
+    """The map that a request is calibrated with.
 
     Attributes
     ----------
@@ -87,10 +87,11 @@ def choose(
     model: str,
     fits: Callable[[FittedMap], bool] = lambda _: True,
 ) -> ActiveMap:
-    """The map for a request: exact route and model, then the model, then the route, then the default, then identity.
+    """The map for a request: for its route and model, else its model, else its route, else the default, else the
+    identity.
 
-    Of the versions at one of these steps the first that fits the request's signal counts. Where none does they are skipped with a warning:
-    their input means something else.
+    At each step the first version for the request's signal counts. If there is none, the versions are skipped with a
+    warning: their input has another meaning.
 
     Raises
     ------
@@ -117,10 +118,10 @@ def choose(
 
 
 class SharedMaps(Protocol):
-    """Maps that several processes see, kept beside those of the folder."""
+    """Maps in a store that several processes use, in addition to those in the folder."""
 
     def read(self, version: str) -> str | None:
-        """The JSON text of a version; None where there is no such version."""
+        """The JSON text of a version; None if there is no such version."""
         ...
 
     def versions(self) -> Sequence[str]:
@@ -128,20 +129,20 @@ class SharedMaps(Protocol):
         ...
 
     def add(self, version: str, content: str) -> bool:
-        """Keep a version; False where the name is taken."""
+        """Store a version; False if the name is taken."""
         ...
 
     def assignments(self) -> Sequence[tuple[str | None, str | None, str]]:
-        """Route (None: any), model (None: any) and the version that is active for them."""
+        """For each active version: its route (None: any), model (None: any) and name."""
         ...
 
     def activate(self, version: str, *, route: str | None, model: str | None, in_place_of: Sequence[str]) -> None:
-        """Make a version active for a route and a model, in the place of others that are."""
+        """Make a version active for a route and a model, in place of other versions."""
         ...
 
 
 class MapRegistry:
-    """The maps in a folder, and in a shared store where there is one. A folder that does not exist is an empty one.
+    """The maps in a folder, and in a shared store if there is one. A missing folder counts as empty.
 
     Parameters
     ----------
@@ -191,7 +192,7 @@ class MapRegistry:
         return self.warned(active)
 
     def warned(self, active: ActiveMap) -> ActiveMap:
-        """With the warnings that its age and its number of records draw."""
+        """An active map with the warnings about its age and its number of records."""
         if active.version is None or active.fitted is None:
             return active
         return replace(active, warnings=(*active.warnings, *self._warnings(active.version, active.fitted)))
@@ -241,7 +242,7 @@ class MapRegistry:
         return self._loaded[version]
 
     def _read(self, version: str) -> tuple[str, str]:
-        """Where a version is kept, and its text."""
+        """The location of a version, and its text."""
         path = self._path(version)
         try:
             return str(path), path.read_text(encoding="utf-8")
@@ -257,7 +258,7 @@ class MapRegistry:
             raise _unreadable(path, error) from error
 
     def add(self, version: str, fitted: FittedMap) -> str:
-        """Store a fitted map under a new version name; where it is kept.
+        """Store a fitted map under a new version name; returns its location.
 
         Raises
         ------
@@ -275,9 +276,9 @@ class MapRegistry:
         return "the audit store"
 
     def activate(self, version: str, *, route: str | None = None, model: str | None = None) -> None:
-        """Make a stored version the active one of its signal for a route, a model, both, or (neither given) as the default.
+        """Make a stored version active for a route, a model, both, or (neither given) as the default.
 
-        Those of other signals stay: whole answers and the claims of long ones have maps of their own.
+        This replaces only versions of the same signal: whole answers and claims of long ones have separate maps.
         """
         signal = self.load(version).provenance.signal
         if self._shared is not None:
@@ -301,7 +302,7 @@ class MapRegistry:
         return None
 
     def _signal_of(self, version: str) -> str | None:
-        """What a version was fitted for; None where it cannot be read."""
+        """The signal that a version was fitted for; None if it cannot be read."""
         try:
             return self.load(version).provenance.signal
         except MapFileError:
@@ -327,7 +328,7 @@ class MapRegistry:
 
 
 def read_file(path: Path) -> FittedMap:
-    """A map file outside of a registry.
+    """A map from a file outside a registry.
 
     Raises
     ------
@@ -341,7 +342,7 @@ def read_file(path: Path) -> FittedMap:
 
 
 def scopes(assignments: Iterable[Assignment]) -> dict[tuple[str | None, str | None], tuple[str, ...]]:
-    """The active versions by route and model, those that were named last first."""
+    """The active versions by route and model, the latest first."""
     versions: dict[tuple[str | None, str | None], tuple[str, ...]] = {}
     for a in assignments:
         versions[a.route, a.model] = (a.version, *versions.get((a.route, a.model), ()))
@@ -349,7 +350,7 @@ def scopes(assignments: Iterable[Assignment]) -> dict[tuple[str | None, str | No
 
 
 def _parse(name: str, text: str) -> dict[str, Any]:
-    """A JSON object of a schema that this code knows; `name` says in errors where it was."""
+    """A JSON object of a known schema; `name` is its origin, for error messages."""
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -395,7 +396,7 @@ def _text(content: dict[str, Any]) -> str:
 
 
 def _temporary(path: Path, text: str) -> Path:
-    """The text in a file beside `path`, on disk before anything points to it."""
+    """The text in a temporary file beside `path`, flushed to disk."""
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(text)
@@ -405,7 +406,7 @@ def _temporary(path: Path, text: str) -> Path:
 
 
 def _write_new(path: Path, text: str) -> None:
-    """Write `path` at once and only if it does not exist (a hard link fails where the name is taken)."""
+    """Write `path` atomically and only if it does not exist (a hard link fails if the name is taken)."""
     temporary = _temporary(path, text)
     try:
         os.link(temporary, path)

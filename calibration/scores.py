@@ -1,4 +1,4 @@
-"""Fitting one Beta to scores in [0, 1]: by moments (with both degenerate cases) and by likelihood."""
+"""Fits a Beta to scores in [0, 1]: by moments (with both degenerate cases) and by maximum likelihood."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from hedgerow.calibration.beta import PARAMETER_FLOOR, Beta
 from hedgerow.calibration.errors import NotEnoughData, ShapeError
 
 SCORE_FLOOR = 1e-6
-"""Scores are brought within (1e-6, 1 - 1e-6) before their logarithms are taken."""
+"""Scores are clipped to (1e-6, 1 - 1e-6) before taking logarithms."""
 
 _ROUNDING = 1e-12
-"""Scores no further apart are equal: what is left is the rounding of their computation."""
+"""Scores closer than this are equal: the difference is rounding."""
 
 _STEPS = 200
 
@@ -121,12 +121,14 @@ def fit_likelihood(scores: ArrayLike) -> Beta:
 
 
 def _newton_step(logs: FloatArray, target: FloatArray) -> FloatArray:
-    """One step up the mean log-likelihood in (ln alpha, ln beta), at most one e-fold long."""
+    """One Newton step on the mean log-likelihood in (ln alpha, ln beta), limited to a factor e."""
     p = np.exp(logs)
     gradient = p * (target - special.digamma(p) + special.digamma(p.sum()))
     curvature = np.outer(p, p) * special.polygamma(1, p.sum()) - np.diag(p * p * special.polygamma(1, p))
     hessian = curvature + np.diag(gradient)
-    if np.linalg.eigvalsh(hessian).max() >= 0.0:  # far from the top: the curvature in (alpha, beta) is always negative
+    if (
+        np.linalg.eigvalsh(hessian).max() >= 0.0
+    ):  # far from the maximum: the curvature in (alpha, beta) is always negative
         hessian = curvature
     step = -np.linalg.solve(hessian, gradient)
     return np.asarray(step / max(1.0, float(np.abs(step).max())), dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Every metric of a set of answers at once, alone or under two confidences: what a report prints and what a fitted map remembers."""
+"""All metrics of a set of answers, for one confidence or for two."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hedgerow.calibration.metrics.table import METRICS, Betas, Paired, paired
 
 
 def summarise(alpha: ArrayLike, beta: ArrayLike, correct: ArrayLike) -> dict[str, float]:
-    """Every metric of `METRICS` that the data allow (no AUROC of one class, no ten bins of nine records).
+    """All metrics of `METRICS` that are defined on the data (no AUROC of one class, no ten bins of nine records).
 
     Raises
     ------
@@ -48,7 +48,7 @@ def paired_metrics(
     on_resample: Callable[[], None] | None = None,
     groups: Groups = None,
 ) -> dict[str, Paired]:
-    """These metrics with their intervals; one that is undefined on most resamples has none, which a report shows as such."""
+    """These metrics with intervals; without those that are undefined on most resamples."""
     changes = {}
     for name in names:
         try:

@@ -1,6 +1,7 @@
-"""Metrics, each named by its estimator, called with (alpha, beta, correct) or (confidence, correct).
+"""Metrics, named by their estimators, called with (alpha, beta, correct) or (confidence, correct).
 
-`faithfulness_divergence`, `kl_update`, `expected_brier` and `expected_nll` give one value per answer; the others one number.
+`faithfulness_divergence`, `kl_update`, `expected_brier` and `expected_nll` give one value per answer; the others one
+number.
 """
 
 from hedgerow.calibration.divergence import faithfulness_divergence, kl_update

@@ -1,6 +1,7 @@
-"""Binned calibration errors: the generalised ECE of distributions, and the ECE of points with bins of equal width or mass.
+"""Binned calibration errors: the generalised ECE of distributions, and the ECE of points with bins of equal width or
+mass.
 
-Libraries that all say "ECE, 10 bins" differ by a factor of two on the same data; here the name carries the estimator.
+Libraries that all say "ECE, 10 bins" differ by a factor of two on the same data; here the name states the estimator.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ _FIRM = 1e5
 """Concentration above which two incomplete beta functions are computed, see `_Lift`."""
 
 _BLOCK = 1 << 14
-"""Records worked on at a time: temporaries stay in the processor's cache."""
+"""Number of records processed at a time, so that temporary arrays stay in the processor's cache."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReliabilityTable:
-    """What a reliability diagram shows, bin by bin; arrays of shape (bins,).
+    """The data of a reliability diagram, one entry per bin; arrays of shape (bins,).
 
     Attributes
     ----------
@@ -101,7 +102,7 @@ def generalised_reliability(
     edges = _edges(bins)
     records, counts = _distinct(np.stack([a, b, y], axis=1))
     blocks = [slice(start, start + _BLOCK) for start in range(0, len(records), _BLOCK)]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:  # the incomplete beta function runs without the interpreter's lock
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # the incomplete beta function releases the interpreter's lock
         parts = list(pool.map(lambda block: _masses(records[block], counts[block], edges), blocks))
     sums = np.sum(parts, axis=0)
     weight, hits, total, squares = sums
@@ -179,7 +180,9 @@ def reliability_equal_mass(confidence: ArrayLike, correct: ArrayLike, *, bins: i
 
 
 def equal_mass_starts(ascending: FloatArray, bins: int) -> NDArray[np.intp]:
-    """Where each bin but the first begins among ascending values, equal values in one bin; at most bins - 1 places."""
+    """Index at which each bin but the first begins in ascending values; equal values share a bin. At most bins - 1
+    indices.
+    """
     wanted = ascending[(np.arange(1, bins) * ascending.size) // bins]
     starts = np.unique(np.searchsorted(ascending, wanted, side="left"))
     return starts[starts > 0]
@@ -206,7 +209,7 @@ Places = Callable[[FloatArray, int], tuple[NDArray[np.intp], FloatArray]]
 
 
 class BinnedResidual:
-    """The residual of a sample summed in bins, which resamples share; see `hedgerow.calibration.metrics.residuals`."""
+    """The residual of a sample summed in bins, which all resamples use; see `hedgerow.calibration.metrics.residuals`."""
 
     def __init__(self, p: FloatArray, y: FloatArray, places: Places, bins: int = 10) -> None:
         self._place, edges = places(p, bins)
@@ -221,12 +224,12 @@ class BinnedResidual:
 
 
 def equal_width_residual(confidence: FloatArray, correct: FloatArray) -> BinnedResidual:
-    """That of `ece_equal_width`."""
+    """The residual of `ece_equal_width`."""
     return BinnedResidual(confidence, correct, _equal_width)
 
 
 def equal_mass_residual(confidence: FloatArray, correct: FloatArray) -> BinnedResidual:
-    """That of `ece_equal_mass`, in the bins of the sample."""
+    """The residual of `ece_equal_mass`, in the bins of the sample."""
     return BinnedResidual(confidence, correct, _equal_mass)
 
 
@@ -237,7 +240,7 @@ def _edges(bins: int) -> FloatArray:
 
 
 def _distinct(records: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Distinct records and how often each occurs; as they are where few repeat, since sorting a million is not free."""
+    """Distinct records and their counts; unchanged if few repeat, since sorting a million records takes time."""
     head = records[:1000]
     if len(np.unique(head, axis=0)) > 0.5 * len(head):
         return records, np.ones(len(records))
@@ -259,7 +262,7 @@ def _masses(records: FloatArray, counts: FloatArray, edges: FloatArray) -> Float
             now = _below(a, b, edge)
             now_mean = mean * lifted.at(edge, now)
         w = now - below
-        weighted = counts * w  # sums, not dot products: BLAS would start threads of its own inside these
+        weighted = counts * w  # sums, not dot products: BLAS would start its own threads inside these
         sums[:, m] = (
             weighted.sum(),
             (weighted * y).sum(),
@@ -271,7 +274,7 @@ def _masses(records: FloatArray, counts: FloatArray, edges: FloatArray) -> Float
 
 
 def _below(a: FloatArray, b: FloatArray, x: float) -> FloatArray:
-    """I_x(a, b); a step at the mean where scipy finds no number (concentrations of 1e30, whose width is 1e-15)."""
+    """I_x(a, b); a step at the mean where scipy returns NaN (concentrations of 1e30, whose width is 1e-15)."""
     below = np.asarray(special.betainc(a, b, x), dtype=np.float64)
     return np.where(np.isnan(below), np.heaviside(x - a / (a + b), 0.5), below)
 
@@ -292,7 +295,7 @@ class _Lift:
     def at(self, x: float, below: FloatArray) -> FloatArray:
         """I_x(a + 1, b); `below` is I_x(a, b)."""
         exponent = self.a * np.log(x) + self.b * np.log1p(-x) - self.scale
-        exponent[self.firm] = 0.0  # has no digits there, and may be too large for exp
+        exponent[self.firm] = 0.0  # not precise there, and may overflow exp
         lifted: FloatArray = below - np.exp(exponent)
         if self.firm.size:
             lifted[self.firm] = _below(self.a[self.firm] + 1.0, self.b[self.firm], x)

@@ -1,4 +1,4 @@
-"""Bootstrap intervals for every metric: resample the records, measure again, take percentiles."""
+"""Bootstrap intervals for every metric: resample the records, compute the metric again, take percentiles."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from hedgerow.calibration.errors import NotEnoughData, RangeError, ShapeError
 Indices = NDArray[np.intp]
 Metric = Callable[..., float | FloatArray]
 Groups = NDArray[Any] | None
-"""Of each record the group that it stands or falls with, shape (n,), as claims of one text; None: each stands for itself."""
+"""The group of each record, shape (n,), such as claims of one text, which depend on each other; None: all independent."""
 MIN_GROUPS = 20
-"""Fewest groups that intervals are given for: of fewer, resamples do not show how far groups differ."""
+"""Fewest groups for an interval; fewer do not show how much groups differ."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """An estimate and the interval around it."""
+    """An estimate and its interval."""
 
     estimate: float
     low: float
@@ -96,8 +96,9 @@ def bootstrap_intervals(
     on_resample: Callable[[], None] | None = None,
     groups: ArrayLike | None = None,
 ) -> list[Interval]:
-    """As `bootstrap_interval`, for several figures of the same records: all are computed on the same resamples, so that one of them may be the
-    difference of two others. Records of one of `groups`, shape (n,), are drawn together: those that do not stand each for itself.
+    """Like `bootstrap_interval`, for several metrics on the same resamples.
+
+    One of them may be the difference of two others. Records of one of `groups`, shape (n,), are drawn together.
     """
     require_resampling(level, resamples)
     named = {f"column {i}": numbers(f"column {i}", column) for i, column in enumerate(columns, start=1)}
@@ -112,7 +113,7 @@ def bootstrap_intervals(
 
 
 def lot_of(n: int, groups: ArrayLike | None = None) -> Callable[[np.random.Generator], Indices]:
-    """What draws the indices of a resample of n records: record by record, or group by group (Davison & Hinkley 1997, section 3.8)."""
+    """A function that draws the indices of a resample: by record or by group (Davison & Hinkley 1997, section 3.8)."""
     if groups is None:
         return lambda rng: rng.integers(0, n, n)
     _, place = np.unique(np.asarray(groups), return_inverse=True)
@@ -123,7 +124,7 @@ def lot_of(n: int, groups: ArrayLike | None = None) -> Callable[[np.random.Gener
 
 
 def groups_of(groups: ArrayLike | None, n: int) -> Groups:
-    """Groups as an array; None where there are none, or where each record is one of its own.
+    """Groups as an array; None if there are none or each record is its own group.
 
     Raises
     ------
@@ -139,12 +140,12 @@ def groups_of(groups: ArrayLike | None, n: int) -> Groups:
 
 
 def taken(groups: Groups, which: Any) -> Groups:
-    """The groups of some records, by index, mask or slice."""
+    """The groups of some records, given by index, mask or slice."""
     return None if groups is None else groups[which]
 
 
 def too_few_groups(groups: Groups) -> str | None:
-    """Why no interval can be given; None where it can."""
+    """Why no interval can be given; None if it can."""
     n = MIN_GROUPS if groups is None else np.unique(groups).size
     many = "" if groups is None else f"the {groups.size} records to compare on are of {n} answers"
     return None if n >= MIN_GROUPS else f"{many}; at least {MIN_GROUPS} are needed"
@@ -165,7 +166,7 @@ def _resampled(
     resamples: int,
     on_resample: Callable[[], None],
 ) -> Iterator[Sequence[float]]:
-    """The figures on each resample for which they are defined."""
+    """The metrics on each resample for which they are defined."""
     for _ in range(resamples):
         chosen = draw()
         try:

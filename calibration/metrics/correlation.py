@@ -1,4 +1,4 @@
-"""Correlations, and their mean."""
+"""Correlations, and their average."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hedgerow.calibration.arrays import FloatArray, numbers, sample
 from hedgerow.calibration.errors import RangeError
 
 FISHER_LIMIT = 0.9999
-"""Correlations are cut to this magnitude before Fisher's transformation, which is infinite at 1."""
+"""Correlations are clipped to this magnitude before Fisher's transformation, which is infinite at 1."""
 
 
 def fisher_mean(correlations: ArrayLike) -> float:
@@ -36,7 +36,9 @@ def fisher_mean(correlations: ArrayLike) -> float:
 
 
 def pearson(x: ArrayLike, y: ArrayLike) -> float | None:
-    """Pearson's correlation of two columns of shape (n,), in [-1, 1]; None for fewer than two pairs, or where one side does not vary.
+    """Pearson's correlation of two columns of shape (n,), in [-1, 1].
+
+    None for fewer than two pairs, or if one column is constant.
 
     Examples
     --------
@@ -51,14 +53,14 @@ def pearson(x: ArrayLike, y: ArrayLike) -> float | None:
 
 
 def _standard(values: FloatArray) -> FloatArray:
-    """Centred, of length 1; scaled first, so that the squares of tiny differences do not vanish."""
+    """Centred and of length 1; scaled first, so that squares of tiny differences do not underflow."""
     centred = values - values.mean()
     centred = centred / np.abs(centred).max()
     return np.asarray(centred / np.linalg.norm(centred))
 
 
 def spearman(x: ArrayLike, y: ArrayLike) -> float | None:
-    """Spearman's correlation: Pearson's of the ranks, ties at their mean rank; None where `pearson` is.
+    """Spearman's correlation: Pearson's of the ranks, ties at their mean rank; None where `pearson` is None.
 
     Examples
     --------
@@ -69,7 +71,7 @@ def spearman(x: ArrayLike, y: ArrayLike) -> float | None:
 
 
 def ranks(values: ArrayLike) -> FloatArray:
-    """Ranks from 1, ties at the mean of theirs.
+    """Ranks from 1; ties get their mean rank.
 
     Examples
     --------

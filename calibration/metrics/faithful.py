@@ -11,9 +11,9 @@ from hedgerow.calibration.arrays import FloatArray, probabilities, same_shape, s
 from hedgerow.calibration.errors import NotEnoughData, RangeError
 
 BINS = 10
-"""Bins of confidence, as in the paper."""
+"""Number of bins of confidence, as in the paper."""
 ON_EDGE = 1e-9
-"""Distance, in bins, up to which a confidence lies on the edge between two bins."""
+"""Distance, in bins, up to which a confidence is on the edge between two bins."""
 
 
 def contradiction_confidence(contradicted: ArrayLike) -> float:
@@ -126,7 +126,9 @@ def mfg(faithfulness: ArrayLike) -> float:
 
 
 def cmfg(decisiveness: ArrayLike, confidence: ArrayLike, *, bins: int = BINS) -> float:
-    """Conditional mean faithful generation of answers with one assertion each: mean faithfulness within bins of confidence, then over bins.
+    """Conditional mean faithful generation: mean faithfulness within bins of confidence, then over bins.
+
+    For answers with one assertion each.
 
     Parameters
     ----------
@@ -171,7 +173,7 @@ def cmfg(decisiveness: ArrayLike, confidence: ArrayLike, *, bins: int = BINS) ->
 
 
 def conditional_mean(values: ArrayLike, confidence: ArrayLike, *, bins: int = BINS) -> float:
-    """Mean of values within bins of confidence, then the mean over the bins that hold something.
+    """Mean of values within bins of confidence, then the mean over the non-empty bins.
 
     Parameters
     ----------
@@ -208,7 +210,7 @@ def conditional_mean(values: ArrayLike, confidence: ArrayLike, *, bins: int = BI
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """Which bin each answer counts in: the lower and the upper of two with half a weight each, or one of them twice."""
+    """The bins of each answer: two with half a weight each, or the same one twice."""
 
     lower: NDArray[np.intp]
     upper: NDArray[np.intp]
@@ -225,20 +227,20 @@ def membership(confidence: FloatArray, bins: int) -> Membership:
 
 
 def sums_in_bins(held: Membership, bins: int, values: FloatArray | None = None) -> FloatArray:
-    """Sum of values (of ones) in each bin."""
+    """Sum of values (by default of ones) in each bin."""
     half = np.full(held.lower.size, 0.5) if values is None else 0.5 * values
     return np.asarray(np.bincount(held.lower, half, bins) + np.bincount(held.upper, half, bins), dtype=np.float64)
 
 
 def mean_over_bins(weights: FloatArray, sums: FloatArray) -> float:
-    """Mean of the means of the bins that hold something."""
+    """Mean of the means of the non-empty bins."""
     filled = weights > 0
     return float(np.mean(sums[filled] / weights[filled]))
 
 
 @dataclass(frozen=True, slots=True)
 class DecisivenessCurve:
-    """Answers in bins of confidence, one value a bin that holds any.
+    """Answers in bins of confidence; one value per non-empty bin.
 
     Attributes
     ----------

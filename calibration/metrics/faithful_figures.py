@@ -1,4 +1,4 @@
-"""Every figure of how faithful a set of answers is, with bootstrap intervals."""
+"""All metrics of the faithfulness of a set of answers, with bootstrap intervals."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from hedgerow.calibration.metrics.faithful import BINS, ON_EDGE, mean_over_bins,
 
 @dataclass(frozen=True, slots=True)
 class FaithfulnessFigures:
-    """Every figure of a set of answers, each with its interval.
+    """All metrics of a set of answers, with intervals.
 
     Attributes
     ----------
     n : int
         Answers that assert something.
     bins_filled : int
-        Bins of confidence that hold an answer; `cmfg` is comparable between sets where all are.
+        Number of non-empty bins of confidence; `cmfg` is comparable between sets if no bin is empty.
     cmfg, mfg : Interval
         Conditional and plain mean faithfulness; 1 = every answer sounds as sure as the model is.
     cmfg_always_decisive : float
@@ -57,7 +57,7 @@ def faithfulness_figures(
     level: float = 0.95,
     bins: int = BINS,
 ) -> FaithfulnessFigures:
-    """All figures with bootstrap intervals, in one pass over the resamples.
+    """All metrics with bootstrap intervals, in one pass over the resamples.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def faithfulness_figures(
         confidence=probabilities("confidence", confidence),
         faithfulness=probabilities("faithfulness", faithfulness),
     )
-    # shares of samples differ in their last digit by how they were computed: without rounding these would be no ties
+    # shares of samples differ in the last digit by how they were computed; without rounding there would be no ties
     distinct: FloatArray
     distinct, times = np.unique(np.round(np.stack(columns, axis=1), 12), axis=0, return_counts=True)
     counts = times.astype(np.float64)
@@ -119,14 +119,14 @@ def faithfulness_figures(
 
 
 def _redrawn(counts: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
-    """How often each different answer is in a resample."""
+    """How often each distinct answer is in a resample."""
     if counts.size == n:
         return np.bincount(rng.integers(0, n, n), minlength=n).astype(np.float64)
     return rng.multinomial(n, counts / n).astype(np.float64)
 
 
 class _Weighted:
-    """Figures of different answers that count several times each."""
+    """Metrics of distinct answers with counts."""
 
     def __init__(self, d: FloatArray, c: FloatArray, f: FloatArray, *, bins: int) -> None:
         self.f, self.bins = f, bins
@@ -135,11 +135,11 @@ class _Weighted:
         self._ranked = [np.unique(column, return_inverse=True)[1] for column in (d, c)]
 
     def weights(self, counts: FloatArray, values: FloatArray | None = None) -> FloatArray:
-        """Sum of values (of ones) in each bin."""
+        """Sum of values (by default of ones) in each bin."""
         return sums_in_bins(self._held, self.bins, counts if values is None else counts * values)
 
     def figures(self, counts: FloatArray) -> list[float]:
-        """In the order of `faithfulness_figures`."""
+        """The metrics, in the order of `faithfulness_figures`."""
         conditional = mean_over_bins(self.weights(counts), self.weights(counts, self.f))
         means = (self._averaged * counts).sum(axis=1) / counts.sum()
         x, y = (_midranks(inverse, counts) for inverse in self._ranked)
@@ -147,13 +147,13 @@ class _Weighted:
 
 
 def _midranks(inverse: NDArray[np.intp], counts: FloatArray) -> FloatArray:
-    """Mean rank of each value among all that are counted."""
+    """Mean rank of each value, with counts."""
     weights = np.bincount(inverse, counts)
     return np.asarray((np.cumsum(weights) - weights / 2.0)[inverse], dtype=np.float64)
 
 
 def _correlation(x: FloatArray, y: FloatArray, counts: FloatArray) -> float:
-    """Weighted correlation; NaN where one of the two does not vary."""
+    """Weighted correlation; NaN if one of the two is constant."""
     n = counts.sum()
     x, y = x - (counts * x).sum() / n, y - (counts * y).sum() / n
     weighted = counts * x

@@ -1,4 +1,4 @@
-"""Intervals for means of a loss that an outcome decides, of which the rare outcome may cost most: it may be missing from the answers by chance."""
+"""Intervals for mean losses whose rare outcome may cost most and may by chance be missing from the answers."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from hedgerow.calibration.arrays import FloatArray
 from hedgerow.calibration.metrics.bootstrap import Indices, Interval, require_resampling
 
 Loss = Callable[[ArrayLike, ArrayLike, ArrayLike], FloatArray]
-"""Of each answer, from (alpha, beta, correct)."""
+"""The loss of each answer, from (alpha, beta, correct)."""
 _IMPOSSIBLE = 1e-3
-"""Mean up to which, or up to 1 minus which, a confidence takes an outcome for next to impossible: that of unanimous samples does."""
+"""Mean up to which (or up to 1 minus which) a confidence treats an outcome as nearly impossible, as unanimous samples
+do.
+"""
 _UNSEEN = 1.0 / 3.0
-"""Answers with either outcome that such confidences are taken to have had besides: with them the middle of the distribution stays at the share that was seen."""
+"""Pseudo-answers with each outcome that such confidences get; so the median of the posterior is the observed share."""
 
 
 def loss_change(
@@ -30,12 +32,12 @@ def loss_change(
     on_resample: Callable[[], None] | None = None,
     groups: ArrayLike | None = None,
 ) -> tuple[Interval, Interval, Interval]:
-    """The mean loss of two confidences of the same answers, and the second minus the first, each with an interval.
+    """The mean losses of two confidences on the same answers, and their difference, each with an interval.
 
     Parameters
     ----------
     loss : callable
-        One value an answer, such as `faithfulness_divergence`; may be unbounded.
+        One value per answer, such as `faithfulness_divergence`; may be unbounded.
     before, after : tuple[ndarray, ndarray], shape (n,) each
         (alpha, beta) of every answer, in the same order.
     correct : ndarray, shape (n,)
@@ -49,7 +51,7 @@ def loss_change(
     on_resample : callable, optional
         Called after each resample.
     groups : array_like, shape (n,), optional
-        Answers of one group, as claims of one text, are weighed alike.
+        Answers of one group, such as claims of one text, get equal weights.
 
     Raises
     ------
@@ -90,7 +92,9 @@ def loss_change(
 
 
 def _weighed(n: int, unseen: int, groups: ArrayLike | None) -> tuple[FloatArray, Indices]:
-    """How many answers each random weight is worth, and which weight each of the answers, and each outcome that may be unseen, has."""
+    """The number of answers behind each random weight, and the index of the weight of each answer and each unseen
+    outcome.
+    """
     _, place = np.unique(np.arange(n) if groups is None else np.asarray(groups), return_inverse=True)
     seen = int(place.max()) + 1
     return np.repeat([1.0, _UNSEEN], [seen, unseen]), np.concatenate([place, seen + np.arange(unseen)])
@@ -99,7 +103,9 @@ def _weighed(n: int, unseen: int, groups: ArrayLike | None) -> tuple[FloatArray,
 def _losses(
     loss: Loss, before: tuple[FloatArray, FloatArray], after: tuple[FloatArray, FloatArray], correct: FloatArray
 ) -> FloatArray:
-    """Losses before, after, and their difference, shape (3, n + unseen): of each answer, then the averages of outcomes that may be unseen."""
+    """Losses before, after, and their difference, shape (3, n + unseen): of each answer, then averages of unseen
+    outcomes.
+    """
     mean = before[0] / (before[0] + before[1])
     extremes = [at for at in (mean < _IMPOSSIBLE, mean > 1.0 - _IMPOSSIBLE) if at.any()]
     columns = []

@@ -1,4 +1,4 @@
-"""Every metric of marker internal confidence by the name the paper gives it, from the measured sentences of one model."""
+"""All metrics of marker internal confidence by the paper's names, from the measured sentences of one model."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from hedgerow.calibration.metrics.markers import (
 NO_MARKER = "<no_hedge>"
 """The marker of a sentence without one."""
 THRESHOLDS = (10, 20, 50, 100)
-"""Sentences of a dataset that a marker needs, as the paper varies them; the first is the one its results are of."""
+"""Number of sentences of a dataset that a marker needs, as the paper varies it; the first is for its main results."""
 Split = Literal["train", "test"]
 
 
 @dataclass(frozen=True, slots=True)
 class MarkedSentence:
-    """A sentence of a model with its one marker.
+    """A sentence of a model with its single marker.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class MarkedSentence:
     confidence : float
         The model's intrinsic confidence in the sentence, in [0, 1].
     dataset, response : str
-        Where it stands. Responses are distinguished within a dataset.
+        Its origin. Responses are distinguished within a dataset.
     split : {"train", "test"}
     """
 
@@ -60,7 +60,7 @@ class Corpus:
     Attributes
     ----------
     markers : tuple of str
-        What the numbers in `train` and `test` stand for.
+        The names of the numbers in `train` and `test`.
     datasets : tuple of str
         In the order in which they first came.
     train : tuple of Part
@@ -75,7 +75,7 @@ class Corpus:
     test: tuple[Part | None, ...]
 
     def without(self, marker: str) -> Corpus:
-        """The sentences that do not bear a marker; datasets and numbers stay."""
+        """The corpus without the sentences with this marker; datasets and numbers stay."""
         if marker not in self.markers:
             return self
         at = self.markers.index(marker)
@@ -123,7 +123,7 @@ def _part(rows: list[tuple[int, float, int]]) -> Part:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What the metrics are computed from: MICs of a model at one threshold, and figures of its datasets.
+    """The input of the metrics: MICs of a model at one threshold, and other results of its datasets.
 
     Attributes
     ----------
@@ -159,7 +159,10 @@ MARKER_METRICS: Mapping[str, Callable[[Measured], Averaged]] = {
     "MCC": lambda m: correlation_across(m.matrix, m.cmfg),
     "MCC_Spear": lambda m: correlation_across(m.matrix, m.cmfg, correlation=spearman),
 }
-"""Metrics by name. Lower is better for the errors and M-AvgCV, higher for MRC; the others describe."""
+"""Metrics by name.
+
+Lower is better for the errors and M-AvgCV, higher for MRC; the others are descriptive.
+"""
 
 
 def measure_markers(
@@ -169,7 +172,7 @@ def measure_markers(
     accuracy: Mapping[str, float] | None = None,
     cmfg: Mapping[str, float] | None = None,
 ) -> dict[str, Averaged]:
-    """Every metric of `MARKER_METRICS` for one model.
+    """All metrics of `MARKER_METRICS` for one model.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""What a model's own epistemic markers are worth to it: marker internal confidence (MIC), and how stable it is across tasks.
+"""Marker internal confidence (MIC): the confidence behind a model's own markers, and its stability across datasets.
 
-Every figure follows Liu & Cohan, "Can LLMs Use Linguistic Uncertainty Markers to Reliably Reflect Intrinsic Confidence?", equation 1 and
-appendix B.9. MICs of a model are one matrix: a row a dataset, a column a marker, NaN where a marker is too rare there. What the paper's
-formulas leave open is said in the notes of each function.
+All metrics follow Liu & Cohan, "Can LLMs Use Linguistic Uncertainty Markers to Reliably Reflect Intrinsic Confidence?",
+equation 1 and appendix B.9. The MICs of a model form a matrix: one row per dataset, one column per marker, NaN where a
+marker is too rare. Choices that the paper's formulas leave open are in the notes of each function.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from hedgerow.calibration.metrics.correlation import fisher_mean, pearson, spear
 
 IntArray = NDArray[np.int64]
 DECIMALS = 12
-"""MICs are rounded here, so that means that are equal are tied whatever the order in which their sentences were added up."""
+"""MICs are rounded to this many decimals, so that equal means are tied whatever the order of summation."""
 By = Literal["marker", "sentence", "response"]
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The sentences of one dataset and one split, each with its one marker.
+    """The sentences of one dataset and one split, each with its single marker.
 
     Attributes
     ----------
     marker : ndarray of int, shape (n,)
-        Which marker each sentence bears, from 0.
+        Index of the marker of each sentence, from 0.
     confidence : ndarray of float, shape (n,)
         The model's intrinsic confidence in each sentence, in [0, 1].
     response : ndarray of int, shape (n,)
-        Which response each sentence stands in.
+        Index of the response of each sentence.
     """
 
     marker: IntArray
@@ -45,7 +45,7 @@ class Part:
 
     @classmethod
     def of(cls, marker: ArrayLike, confidence: ArrayLike, response: ArrayLike) -> Part:
-        """Checked columns.
+        """From columns, which are checked.
 
         Raises
         ------
@@ -61,7 +61,7 @@ class Part:
         return cls(columns[0], confidences, columns[1])
 
     def without(self, marker: int) -> Part:
-        """The sentences that do not bear a marker."""
+        """The part without the sentences with this marker."""
         kept = self.marker != marker
         return Part(self.marker[kept], self.confidence[kept], self.response[kept])
 
@@ -87,7 +87,7 @@ class Mics:
 
 @dataclass(frozen=True, slots=True)
 class Averaged:
-    """A metric that is the mean of several figures.
+    """A metric that is the mean of several values.
 
     Attributes
     ----------
@@ -138,7 +138,7 @@ def mic(part: Part, markers: int, *, threshold: int = 1) -> Mics:
 
 
 def absolute_errors(mics: ArrayLike, part: Part, *, by: By = "marker") -> FloatArray:
-    """How far a model's confidences are from the MICs of their markers: one figure a marker, a sentence, or a response.
+    """Distances of a model's confidences from the MICs of their markers: one value per marker, sentence or response.
 
     marker: for each E, the mean over its sentences of |MIC(E, M, D) - conf_M(s)|; sentence: each |MIC(E_s, M, D) - conf_M(s)|;
     response: for each, the mean over its sentences.
@@ -262,7 +262,7 @@ def coefficient_of_variation(values: ArrayLike) -> float | None:
 
 
 def shared(mics: ArrayLike) -> IntArray:
-    """The markers that have a MIC in every dataset.
+    """Mask of the markers that have a MIC in every dataset.
 
     Parameters
     ----------
@@ -409,5 +409,5 @@ def _matrix(mics: ArrayLike) -> FloatArray:
 
 
 def _ratio(above: NDArray[Any], below: IntArray) -> FloatArray:
-    """Above / below; NaN where nothing is below."""
+    """`above` / `below`; NaN if there is nothing below."""
     return np.asarray(np.divide(above, below, out=np.full(len(above), np.nan), where=below > 0), dtype=np.float64)

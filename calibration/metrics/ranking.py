@@ -1,4 +1,4 @@
-"""How well a confidence tells right answers from wrong ones: AUROC, and the risk of answering only the surest."""
+"""How well a confidence separates right from wrong answers: AUROC, and the risk of giving only the most confident ones."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def auroc(confidence: ArrayLike, correct: ArrayLike) -> float:
 
 @dataclass(frozen=True, slots=True)
 class RiskCoverage:
-    """Risk when only the surest answers are given; arrays of one shape, coverage ascending.
+    """Risk if only the most confident answers are given; arrays of one shape, coverage ascending.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class RiskCoverage:
 
 
 def risk_coverage(confidence: ArrayLike, correct: ArrayLike) -> RiskCoverage:
-    """Selective risk against coverage, one point for each threshold.
+    """Selective risk by coverage, one point per threshold.
 
     Parameters and errors as for `aurc`.
 

@@ -1,4 +1,7 @@
-"""Intervals for calibration errors that are L1 norms of a residual, smoothed or summed in bins: percentiles of their resamples would lie too high."""
+"""Intervals for calibration errors that are L1 norms of a residual, smoothed or in bins.
+
+Percentiles of their resamples would be biased upwards.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,10 @@ from hedgerow.calibration.metrics.bootstrap import Interval, lot_of, require_res
 
 
 class Residual(Protocol):
-    """Outcomes minus confidences of a sample, as a function or as sums in bins: a mean, whose L1 norm is the error."""
+    """Outcomes minus confidences of a sample, smoothed or summed in bins.
+
+    A mean, whose L1 norm is the calibration error.
+    """
 
     estimate: float
     """The error of the sample."""
@@ -21,7 +27,7 @@ class Residual(Protocol):
     """Records in the sample."""
 
     def distance(self, chosen: NDArray[np.int64]) -> float:
-        """L1 distance to the residual of a resample, given by the indices of its records."""
+        """L1 distance to the residual of a resample, given by indices of records."""
 
 
 def norm_interval(
@@ -32,7 +38,7 @@ def norm_interval(
     resamples: int = 200,
     on_resample: Callable[[], None] | None = None,
 ) -> Interval:
-    """The error with an interval that covers, also where the confidences are well calibrated.
+    """The error with an interval that has its coverage even for well calibrated confidences.
 
     Notes
     -----
@@ -54,7 +60,7 @@ def norm_change(
     on_resample: Callable[[], None] | None = None,
     groups: ArrayLike | None = None,
 ) -> tuple[Interval, Interval, Interval]:
-    """The errors of two confidences of the same records, and the second minus the first, each with an interval that covers.
+    """The errors of two confidences of the same records, and their difference, each with an interval.
 
     Notes
     -----
@@ -82,7 +88,7 @@ def _distances(
     on_resample: Callable[[], None] | None,
     groups: ArrayLike | None = None,
 ) -> FloatArray:
-    """How far the residuals of resamples lie, shape (resamples, residuals)."""
+    """Distances of the residuals of resamples, shape (resamples, residuals)."""
     require_resampling(level, resamples)
     distances = np.empty((resamples, len(residuals)))
     draw = lot_of(residuals[0].n, groups)

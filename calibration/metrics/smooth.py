@@ -1,4 +1,4 @@
-"""Smooth ECE: a calibration error without bins, whose bandwidth is set by the error itself."""
+"""Smooth ECE: a calibration error without bins, with a bandwidth that equals the error itself."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ from hedgerow.calibration.metrics.bootstrap import Interval
 from hedgerow.calibration.metrics.residuals import norm_interval
 
 _CELLS = 1 << 14
-"""Cells of the grid on [0, 1]; residuals are shared between the two nearest centres, an error of order 1 / cells^2."""
+"""Number of cells of the grid on [0, 1].
+
+Residuals are shared between the two nearest centres, with an error of order 1 / cells^2.
+"""
 
 _HALVINGS = 40
 
 _LEAST_BANDWIDTH = 1e-3
-"""Standard deviation of the kernel below which an interval does not go: residuals would not be smoothed at all."""
+"""Smallest standard deviation of the kernel in an interval; below it residuals would not be smoothed."""
 
 
 def smooth_ece(confidence: ArrayLike, correct: ArrayLike) -> float:
@@ -84,7 +87,7 @@ def smooth_ece_interval(
     resamples: int = 200,
     on_resample: Callable[[], None] | None = None,
 ) -> Interval:
-    """Smooth calibration error with an interval that covers, also where the confidences are well calibrated.
+    """Smooth calibration error with an interval that has its coverage even for well calibrated confidences.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Every metric by its name, which says its estimator: reports, stored maps, conditions and refits take their metrics from here."""
+"""The table of all metrics by name, used by reports, stored maps, conditions and refits."""
 
 from __future__ import annotations
 
@@ -56,13 +56,16 @@ METRICS: Mapping[str, Columns] = {
     "auroc": _on_means(auroc),
     "aurc": _on_means(aurc),
 }
-"""Metric of the columns (alpha, beta, correct) by name. Lower is better, but for auroc. Point metrics are of the means."""
+"""The metrics by name, called with (alpha, beta, correct).
+
+Lower is better, except for auroc. Point metrics use the means.
+"""
 
 HEADLINE = ("generalised_ece", "faithfulness_divergence", "smooth_ece")
-"""The metrics that a short report shows."""
+"""The metrics of a short report."""
 
 COMPARED = ("faithfulness_divergence", "generalised_ece", "expected_brier", "expected_nll")
-"""The metrics that two maps are compared by; the first decides which is better."""
+"""The metrics for comparing two maps; the first decides which is better."""
 
 
 _NORMS: Mapping[str, Callable[[FloatArray, FloatArray], Residual]] = {
@@ -71,14 +74,14 @@ _NORMS: Mapping[str, Callable[[FloatArray, FloatArray], Residual]] = {
     "ece_equal_mass": equal_mass_residual,
 }
 HIGHER_IS_BETTER = frozenset({"auroc"})
-"""The metrics of which more is better; of all others less is."""
+"""The metrics for which higher is better; for all others lower is."""
 Betas = tuple[FloatArray, FloatArray]
 """Columns (alpha, beta)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """A metric of two confidences of the same answers, and the second minus the first, each with a 95 % interval."""
+    """A metric of two confidences on the same answers, and their difference, each with a 95 % interval."""
 
     before: Interval
     after: Interval
@@ -86,7 +89,7 @@ class Paired:
 
     @property
     def beyond_noise(self) -> bool:
-        """Whether the interval of the difference leaves out 0."""
+        """Whether the interval of the difference excludes 0."""
         return self.difference.low > 0.0 or self.difference.high < 0.0
 
 
@@ -101,7 +104,7 @@ def paired(
     on_resample: Callable[[], None] | None = None,
     groups: ArrayLike | None = None,
 ) -> Paired:
-    """A metric of `METRICS` under two confidences of the same answers.
+    """A metric of `METRICS` under two confidences of the same answers, with their difference.
 
     Parameters
     ----------
@@ -118,7 +121,7 @@ def paired(
     on_resample : callable, optional
         Called after each resample (a progress bar, say).
     groups : array_like, shape (n,), optional
-        Answers of one group, such as the claims of one text, do not stand each for itself and are resampled together.
+        Answers of one group, such as the claims of one text, are not independent and are resampled together.
 
     Raises
     ------

@@ -1,5 +1,6 @@
-"""Promises about served answers that hold with a stated probability: wishes in words, exact bounds, thresholds, certificates.
+"""Promises about served answers that hold with a stated probability: wishes, exact bounds, thresholds, certificates.
 
-`wishes` reads what an operator wants, `bounds` says how large a share can still be, `learning` finds the thresholds that keep a wish, and
-`certificate` is the value that is signed, stored and served by. Pure functions; no clock, no file, no database.
+`wishes` parses what an operator wants, `bounds` gives upper bounds of shares, `learning` finds the thresholds that keep
+a wish, and `certificate` is the value that is signed, stored and used for serving. Pure functions; no clock, no file,
+no database.
 """

@@ -1,7 +1,7 @@
-"""How large can a share still be? One-sided bounds that hold for every finite number of labels: exact binomial, and by betting.
+"""One-sided upper bounds of a share, valid for every finite number of labels: exact binomial, and by betting.
 
-The binomial ones are for labels 0 or 1, the betting ones for grades anywhere in [0, 1]. No normal approximation: with few labels and
-small shares that is exactly where it fails.
+The binomial ones are for labels 0 or 1, the betting ones for grades in [0, 1]. No normal approximation, because it
+fails for few labels and small shares.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _HALVINGS = 50
 
 
 def binomial_p_value(wrong: ArrayLike, n: ArrayLike, limit: float) -> FloatArray:
-    """Probability of at most `wrong` of `n` if the share is the limit: small = the share is smaller than the limit.
+    """Probability of at most `wrong` of `n` if the share equals the limit; small = the share is below the limit.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def binomial_p_value(wrong: ArrayLike, n: ArrayLike, limit: float) -> FloatArray
 
 
 def clopper_pearson_upper(wrong: float, n: int, level: float) -> float:
-    """Upper bound of a share of which `wrong` of `n` were seen: too small with probability at most `level`.
+    """Upper bound of a share after `wrong` of `n`; too small with probability at most `level`.
 
     Parameters
     ----------
@@ -73,7 +73,9 @@ def clopper_pearson_upper(wrong: float, n: int, level: float) -> float:
 
 
 def betting_p_value(values: ArrayLike, limit: float, level: float) -> float:
-    """Evidence that values in [0, 1] have a mean of at most the limit, as a p-value: 1 / the most that a gambler against it ever owned.
+    """p-value of "the mean is above the limit" for values in [0, 1]; small = the mean is at most the limit.
+
+    It is 1 / (the largest capital that a gambler against that hypothesis ever had).
 
     Parameters
     ----------
@@ -100,7 +102,9 @@ def betting_p_value(values: ArrayLike, limit: float, level: float) -> float:
 
 
 def betting_upper(values: ArrayLike, level: float) -> float:
-    """Upper bound of the mean of values in [0, 1]: too small with probability at most `level`. Parameters as for `betting_p_value`.
+    """Upper bound of the mean of values in [0, 1]; too small with probability at most `level`.
+
+    Parameters as for `betting_p_value`.
 
     Examples
     --------
@@ -122,7 +126,7 @@ def betting_upper(values: ArrayLike, level: float) -> float:
 
 
 def _bets(values: FloatArray, level: float) -> FloatArray:
-    """How much is staked on each value, from those before it."""
+    """The stake on each value, computed from the earlier values."""
     n = values.size
     counts = np.arange(1, n + 1)
     means = (0.5 + np.cumsum(values)) / (counts + 1)
@@ -133,7 +137,7 @@ def _bets(values: FloatArray, level: float) -> FloatArray:
 
 
 def _most_owned(values: FloatArray, bets: FloatArray, limit: float) -> float:
-    """Logarithm of the most that the gambler ever owned, from 1 on."""
+    """Logarithm of the largest capital that the gambler ever had; the capital starts at 1."""
     factors = 1.0 + bets * (limit - values)
     with np.errstate(divide="ignore"):
         return max(0.0, float(np.cumsum(np.log(np.maximum(factors, 0.0))).max()))

@@ -1,7 +1,7 @@
-"""The certificate of promises: thresholds, what they promise, on which data, under which assumptions, under a seal. Immutable.
+"""The certificate of promises: thresholds, promises, data and assumptions, with a seal. Immutable.
 
-A certificate decides at serving what goes out plain, hedged or not at all; the sets of answers that its promises speak of are exactly those
-that `decide` and `word_at` make of a calibrated confidence.
+At serving, a certificate decides what is sent plain, hedged or not at all; the sets of answers in its promises are
+exactly those that `decide` and `word_at` produce from a calibrated confidence.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from hedgerow.calibration.promises.wishes import Wish
 
 Decision = Literal["plain", "hedge", "abstain"]
 KIND = "certificate"
-"""What a JSON file says that it is."""
+"""The value of the JSON field for the kind of document."""
 SCHEMA = 1
-"""Of the JSON form; a newer one is refused."""
+"""Version of the JSON form; newer ones are refused."""
 ASSUMPTIONS = (
     "The labelled answers were drawn like those that will be served: same questions, same model, same settings (exchangeability).",
     "Which answers got a label did not depend on whether they were right.",
     "Labels tell the truth; each answer was labelled by itself and counts once.",
     "The calibration map was not fitted on these labels, and the confidence that is compared with a threshold is that of this map.",
 )
-"""What every certificate rests on, in words."""
+"""The assumptions of every certificate, in words."""
 
 
 class CertificateError(CalibrationError):
-    """A certificate that cannot be read; the message says what is missing or wrong."""
+    """A certificate cannot be read; the message says what is missing or wrong."""
 
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """One wish that was granted.
+    """A granted wish.
 
     Attributes
     ----------
@@ -68,32 +68,32 @@ class Promise:
 
     @property
     def estimate(self) -> float:
-        """Share wrong among the labels."""
+        """Share of wrong answers among the labels."""
         return self.wrong / self.n if self.n else 0.0
 
     @property
     def in_words(self) -> str:
-        """What is promised and what the labels say, as one line."""
+        """The promise and the labelled result, in one line."""
         if self.wish.subject == "abstain":
             return f"{self.wish.sentence}: those below {self.threshold:g}, {self.wrong:g} of {self.n:,}"
         share = f"{self.wrong:g} of {self.n:,} wrong, at most {self.bound:.1%}"
         return f"{self.wish.sentence}: from a confidence of {self.threshold:g} on, {share}"
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON object, with the wish in words as well."""
+        """A JSON object; it includes the wish in words."""
         own = asdict(self) | {"estimate": self.estimate}
         return {"promise": self.wish.text, "sentence": self.wish.sentence} | own
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Promise:
-        """The value that `to_dict` wrote."""
+        """The value from an object that `to_dict` wrote."""
         names = ("threshold", "n", "wrong", "bound", "level", "share")
         return cls(Wish(**content["wish"]), **{name: content[name] for name in names})
 
 
 @dataclass(frozen=True, slots=True)
 class ServingThresholds:
-    """From which calibrated confidence on what is served; all in [0, 1].
+    """Thresholds on the calibrated confidence for serving; all in [0, 1].
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ class ServingThresholds:
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """Promises with the thresholds that keep them, and all that an auditor needs to judge them.
+    """Promises with the thresholds that keep them, and all data an auditor needs.
 
     Attributes
     ----------
@@ -189,9 +189,10 @@ class Certificate:
         return "plain" if plain is not None and confidence >= plain else "hedge"
 
     def word_at(self, confidence: float) -> float:
-        """The confidence whose words an answer gets: the calibrated mean, lowered where the labels do not bear it out.
+        """The confidence used to word an answer: the calibrated mean, lowered where the labels do not support it.
 
-        Monotone; never more than the mean; w or more exactly from the threshold of `worded(>= w)` on, and in between on straight lines.
+        Monotone and never above the mean; at least w exactly from the threshold of `worded(>= w)` on, and linear in
+        between.
 
         Examples
         --------
@@ -211,7 +212,7 @@ class Certificate:
         return max(words, min(value, highest, confidence))
 
     def covering(self, confidence: float) -> tuple[Promise, ...]:
-        """The promises that speak of an answer at this calibrated mean, if it is served as `decide` says."""
+        """The promises that cover an answer with this calibrated mean, if it is served as `decide` says."""
         decision = self.decide(confidence)
 
         def covers(promise: Promise) -> bool:
@@ -225,12 +226,14 @@ class Certificate:
         return tuple(promise for promise in self.promises if covers(promise))
 
     def sealed(self, key: bytes, previous: str = "") -> Certificate:
-        """The same certificate after `previous`, under a seal: an HMAC with the audit's hash key; without a key (empty) a checksum."""
+        """The certificate after `previous`, with its seal: an HMAC with the audit's hash key, or a checksum without a
+        key.
+        """
         placed = replace(self, previous=previous)
         return replace(placed, seal=sign(placed.to_dict(), key))
 
     def check_seal(self, key: bytes) -> SealState:
-        """Whether it is as it was sealed; see `hedgerow.calibration.promises.seal.check`."""
+        """Whether the certificate is unchanged since it was sealed; see `hedgerow.calibration.promises.seal.check`."""
         return check(self.to_dict(), key)
 
     def to_dict(self) -> dict[str, Any]:
@@ -245,12 +248,12 @@ class Certificate:
         return {name: list(value) if isinstance(value, tuple) else value for name, value in content.items()}
 
     def to_json(self) -> str:
-        """`to_dict` as text, with a line break at the end."""
+        """`to_dict` as text, with a final line break."""
         return json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n"
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Certificate:
-        """The value that `to_dict` wrote. The seal is not checked: see `check_seal`.
+        """The value from an object that `to_dict` wrote. The seal is not checked: see `check_seal`.
 
         Raises
         ------
@@ -275,7 +278,7 @@ class Certificate:
 
     @classmethod
     def from_json(cls, text: str) -> Certificate:
-        """The value that `to_json` wrote; errors as for `from_dict`."""
+        """The value from a text that `to_json` wrote; errors as for `from_dict`."""
         try:
             content = json.loads(text)
         except (ValueError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""Labels that were drawn with unequal probabilities, made alike: what tests of equally likely labels need."""
+"""Thins labels drawn with unequal probabilities, for tests that need equally likely labels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hedgerow.calibration.errors import RangeError
 
 
 def thinned(drawn: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Which labels to keep so that every answer was as likely to be labelled and kept as any other.
+    """Which labels to keep so that every answer had the same probability to be labelled and kept.
 
     Parameters
     ----------
@@ -18,7 +18,7 @@ def thinned(drawn: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.bool_]:
         Probability, in (0, 1], with which each answer was drawn to be labelled. It may depend on all that was known of the answer, never on
         whether it was right.
     rng : numpy.random.Generator
-        Source of the lots. One with a fixed seed: whoever may choose among several draws chooses the one that suits.
+        Source of randomness. Use a fixed seed, so that nobody can choose among several draws.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""How sure is a confidence? An interval for each answer by Venn-Abers prediction: narrow where a map saw many labels, wide where it saw few."""
+"""An interval for each confidence by Venn-Abers prediction: narrow where a map had many labels, wide where few."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from hedgerow.calibration.fitted import FittedMap
 
 STEPS = 100
-"""Raw means are rounded to whole percents: a hundred and one of them are quick to fit, small to store, and all that a handful of samples gives."""
+"""Raw means are rounded to whole percent: 101 values are fast to fit, small to store, and precise enough."""
 
 
 def learn_intervals(mean: FloatArray, correct: FloatArray, weights: FloatArray | None = None) -> VennAbersMap:
-    """Learn the interval of each raw mean, beside a map that is learned from the same answers.
+    """Learn the intervals of raw means, from the same answers as the map.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def learn_intervals(mean: FloatArray, correct: FloatArray, weights: FloatArray |
 
 
 def interval(fitted: FittedMap | None, raw_mean: float, mean: float) -> tuple[float, float] | None:
-    """Both ends of an answer's interval, stretched to hold the calibrated mean; None where its map was stored without intervals.
+    """The interval of an answer, widened to include the calibrated mean; None if its map has no intervals.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
-"""From labelled answers and wishes to thresholds that keep all of them at once, or to the number of labels that would do.
+"""Finds thresholds that keep all wishes at once, from labelled answers, or the number of labels that is needed.
 
-The wishes share the probability of error equally (Bonferroni); one that is granted at every threshold leaves its part to the next. Then the lowest thresholds are taken at which
-every wish is kept: a set of answers whose share wrong is known to be at most 5 % also keeps a promise of 20 %.
+The wishes share the probability of error equally (Bonferroni); one that is granted at every threshold passes its part
+on. Then the lowest thresholds are taken at which every wish is kept: a set of answers whose share wrong is known to be
+at most 5 % also keeps a promise of 20 %.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ from hedgerow.calibration.promises.testing import (
 from hedgerow.calibration.promises.wishes import Wish
 
 FEW = 20
-"""Answers from which on the share wrong among the most confident ones is worth naming."""
+"""Fewest answers for a note on the share wrong among the most confident ones."""
 UNCLEAR = 0.05
-"""p-value above which labels do not rule out that the limit could be kept."""
+"""p-value above which the labels do not rule out that the limit can be kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A wish that these labels do not bear out.
+    """A wish that the labels do not support.
 
     Attributes
     ----------
@@ -46,7 +47,7 @@ class Refused:
     reason : str
         Why, as a clause.
     labels_needed : int or None
-        How many more labels would probably do; None: no number would, or these labels do not say.
+        How many more labels would probably be enough; None: no number would, or these labels do not tell.
     """
 
     wish: Wish
@@ -56,7 +57,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What can be promised.
+    """The result: what can be promised.
 
     Attributes
     ----------
@@ -89,15 +90,18 @@ class Outcome:
 
     @property
     def labels_needed(self) -> int | None:
-        """How many more labels would probably do for all wishes: 0 where none are needed, None where no number would do or none can be
-        named.
+        """How many more labels would probably be enough for all wishes.
+
+        0 if none are needed, None if no number would be enough or can be estimated.
         """
         needed = [refused.labels_needed for refused in self.refused]
         return None if None in needed else max((n for n in needed if n is not None), default=0)
 
 
 def learn(confidence: ArrayLike, correct: ArrayLike, wishes: Sequence[Wish], *, level: float = 0.05) -> Outcome:
-    """Thresholds on the calibrated confidence that keep every wish, with probability 1 - `level` over the draw of the labels.
+    """Thresholds on the calibrated confidence that keep every wish.
+
+    They do so with probability 1 - `level` over the draw of the labels.
 
     Parameters
     ----------
@@ -163,7 +167,7 @@ class _Search:
             self.kept[wish], inherited = share_wrong_within(tails, wish, self.level, inherited)
 
     def run(self) -> ServingThresholds | None:
-        """The thresholds; None where a wish had to be refused."""
+        """The thresholds; None if a wish had to be refused."""
         answer, plain, reached = 0.0, None, 0.0
         worded: list[tuple[float, float]] = []
         for wish in self.nested:
@@ -183,7 +187,7 @@ class _Search:
         return None if self.refused else ServingThresholds(answer, plain, tuple(worded))
 
     def _nested(self, wish: Wish, at_least: float) -> float | None:
-        """The lowest threshold that keeps a wish of the share wrong among the answers above; a stricter wish that is kept keeps it too."""
+        """The lowest threshold that keeps a wish about the share wrong above it; keeping a stricter wish also counts."""
         limit = wish.limit or 0.0
         fitting = [kept for other, all_kept in self.kept.items() if (other.limit or 0.0) <= limit for kept in all_kept]
         best = lowest(fitting, at_least, self.tails)
@@ -194,7 +198,7 @@ class _Search:
         return THRESHOLDS[best.place]
 
     def _plain(self, at_least: float) -> float | None:
-        """The lowest threshold at which plain answers keep all wishes that speak of them."""
+        """The lowest threshold for plain answers that keeps all wishes about them."""
         for wish in self.joint:
             best = lowest(plain_and_wrong_within(self.tails, wish, self.level), at_least, self.tails)
             if best is None:
@@ -247,7 +251,10 @@ class _Search:
 
 
 def _tested(wishes: Sequence[Wish]) -> int:
-    """How many wishes share the probability of error. To leave nothing unanswered, or to promise on average, takes nothing of it."""
+    """Number of wishes that share the probability of error.
+
+    Wishes to leave nothing unanswered, or on average, need none of it.
+    """
     withheld = any(wish.subject == "answered" for wish in wishes)
     return sum(
         wish.limit is not None and not wish.on_average and (withheld or wish.subject != "abstain") for wish in wishes
@@ -258,7 +265,7 @@ _SUBJECTS = ("answered", "worded", "plain", "plain_and_wrong", "abstain")
 
 
 def _hopeless(tails: Tails, limit: float, at_least: float) -> str:
-    """Why more labels would not do, or why nobody can say how many would."""
+    """Why more labels would not help, or why the number cannot be estimated."""
     shares = [
         (tails.wrong[place] / tails.n[place], place)
         for place in range(len(THRESHOLDS))
@@ -275,7 +282,7 @@ def _hopeless(tails: Tails, limit: float, at_least: float) -> str:
 
 
 def _refuse_repetitions(confidence: FloatArray, correct: FloatArray) -> None:
-    """Every row several times is a file that was put together from copies; by chance that does not happen."""
+    """Refuse data in which every row occurs several times: the file was put together from copies."""
     _, counts = np.unique(confidence + 1j * correct, return_counts=True)
     times = int(np.gcd.reduce(counts))
     if counts.size >= FEW and times > 1:
@@ -285,7 +292,7 @@ def _refuse_repetitions(confidence: FloatArray, correct: FloatArray) -> None:
 
 
 def _notes(confidence: FloatArray, correct: FloatArray) -> tuple[str, ...]:
-    """What is remarkable about the labels."""
+    """Notes on unusual properties of the labels."""
     notes = []
     if (correct == 1.0).all():
         notes.append(f"Not one of the {correct.size} labels says wrong: make sure that wrong answers get labels too.")

@@ -1,4 +1,4 @@
-"""How many labels would do? The power of the tests, on the assumption that more labels look like those that there are."""
+"""Estimates how many labels are needed: the power of the tests if more labels look like the present ones."""
 
 from __future__ import annotations
 
@@ -12,21 +12,24 @@ from hedgerow.calibration.promises.testing import THRESHOLDS, Tails, start_level
 from hedgerow.calibration.promises.wishes import Wish
 
 POWER = 0.8
-"""Chance with which the number of labels that is named is enough, if the estimates are right."""
+"""Probability that the estimated number of labels is enough, if the estimated shares are right."""
 PRIOR = 20.0
-"""Labels as which the confidences count beside those that there are: a few hundred labels alone make the best of many thresholds look too good."""
+"""Weight of the confidences, in labels: a few hundred labels alone make the best of many thresholds look too good."""
 CAUTION = 0.6
-"""Quantile of what a share may be, given the labels (Jeffreys), that is counted on."""
+"""Quantile of the posterior (Jeffreys) of a share that is used as a cautious estimate."""
 NEARER = 0.2
-"""Part of the way to the limit that caution may go at most: the number grows with the inverse square of what is left."""
+"""Largest part of the distance to the limit that caution may use up.
+
+The number of labels grows with the inverse square of the rest.
+"""
 TRIED = 5
-"""Thresholds whose number of labels is computed exactly."""
+"""Number of thresholds for which the number of labels is computed exactly."""
 MOST = 10_000_000
-"""More labels than this are as good as none."""
+"""A need of more labels than this counts as impossible."""
 
 
 def labels_needed(tails: Tails, wish: Wish, level: float, *, at_least: float = 0.0) -> int | None:
-    """Labels, those that there are included, with which a wish will probably be granted at some threshold.
+    """Total number of labels, including the present ones, with which a wish will probably be granted at some threshold.
 
     Parameters
     ----------
@@ -64,7 +67,9 @@ def labels_needed(tails: Tails, wish: Wish, level: float, *, at_least: float = 0
 
 
 def _expected(tails: Tails) -> FloatArray:
-    """The share wrong above each threshold that the confidences say, in proportion to what is wrong of all answers; 1 where there is none."""
+    """The share wrong above each threshold by the confidences, scaled to the overall share wrong; 1 where none are
+    above.
+    """
     confidence = -np.sort(-tails.confidence)
     above = np.concatenate([[0.0], np.cumsum(1.0 - confidence)])[tails.n.astype(np.int64)]
     share = np.divide(above, tails.n, out=np.ones_like(above), where=tails.n > 0)
@@ -72,13 +77,16 @@ def _expected(tails: Tails) -> FloatArray:
 
 
 def _cautious(wrong: FloatArray, n: FloatArray, limit: float) -> FloatArray:
-    """The share wrong, taken a little higher than seen, since the best of many thresholds looks better than it is; below the limit where what was seen is."""
+    """The share wrong, raised a little, since the best of many thresholds looks better than it is.
+
+    It stays below the limit if the observed share does.
+    """
     nearer = (1.0 - NEARER) * wrong / n + NEARER * limit
     return np.asarray(np.minimum(special.betaincinv(wrong + 0.5, n - wrong + 0.5, CAUTION), nearer))
 
 
 def _rough_size(limit: float, share: FloatArray, level: FloatArray) -> FloatArray:
-    """About what `smallest_size` gives, by the normal approximation: which thresholds are worth the exact computation."""
+    """An approximation of `smallest_size` by the normal distribution, to select thresholds for the exact one."""
     reach = special.ndtri(1.0 - level) * np.sqrt(limit * (1.0 - limit)) + special.ndtri(POWER) * np.sqrt(
         share * (1.0 - share)
     )
@@ -93,7 +101,7 @@ def _joint(tails: Tails, limit: float, level: float, on_average: bool) -> int | 
 
 
 def smallest_size(limit: float, share: float, level: float) -> float:
-    """Smallest number of labels for which one binomial test shows a limit with `POWER`, where the true share is `share` (below the limit).
+    """Smallest number of labels for which a binomial test shows a limit with `POWER` at a true share below it.
 
     Examples
     --------
@@ -123,7 +131,7 @@ def _rounded(size: float) -> int | None:
 
 
 def two_digits(size: float) -> int:
-    """Rounded up to two digits, which is as exact as a guess is.
+    """A number rounded up to two digits, since it is only an estimate.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The seal of a JSON object: an HMAC with the audit's hash key, or, where none is configured, a checksum. It covers everything but itself."""
+"""The seal of a JSON object, over everything but itself: an HMAC with the audit's hash key, or a checksum without one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SealState = Literal["valid", "altered", "needs_key"]
 
 
 def sign(body: Mapping[str, Any], key: bytes) -> str:
-    """The seal of a JSON object, whatever stands under its own name "seal".
+    """The seal of a JSON object; its field "seal" is ignored.
 
     Returns
     -------
@@ -31,7 +31,9 @@ def sign(body: Mapping[str, Any], key: bytes) -> str:
 
 
 def check(body: Mapping[str, Any], key: bytes) -> SealState:
-    """Whether a JSON object is as it was sealed. With a key only an HMAC counts; a checksum shows accidents, not intent.
+    """Whether a JSON object is unchanged since it was sealed.
+
+    With a key only an HMAC counts; a checksum shows accidental changes, not deliberate ones.
 
     Returns
     -------

@@ -1,7 +1,8 @@
-"""Which thresholds keep one wish: a family of tests, one a threshold, of which with the stated probability none errs.
+"""Finds the thresholds that keep one wish: one test per threshold, with a bound on the probability of any error.
 
-The thresholds are the same for all data (`THRESHOLDS`), and so are the places where testing starts: nothing about the order of the tests is
-read from the labels. Testing goes down from each start while it succeeds, so that the level is spent on the starts, not on every threshold.
+The thresholds (`THRESHOLDS`) and the starting points are the same for all data: the order of the tests does not depend
+on the labels. Testing goes down from each start while it succeeds, so that the level is divided among the starts and
+not among all thresholds.
 """
 
 from __future__ import annotations
@@ -24,14 +25,17 @@ from hedgerow.calibration.promises.wishes import Wish
 THRESHOLDS: tuple[float, ...] = (
     0.999, 0.998, 0.996, 0.994, 0.992, *(round(0.99 - 0.005 * i, 3) for i in range(18)), *(round(0.9 - 0.01 * i, 2) for i in range(91)),
 )  # fmt: skip
-"""Confidences that are tried as thresholds, from above; the last is 0."""
+"""Confidences that are tried as thresholds, descending; the last is 0."""
 STARTS: tuple[tuple[float, float], ...] = ((0.2, 0.15), (0.5, 0.25), (1.0, 0.25), (1.75, 0.2), (3.0, 0.15))
-"""Where testing starts: how many limits below 1 (a calibrated confidence is wrong 1 - itself of the time), and the start's part of the level."""
+"""Starting points of the tests: (number of limits below 1, part of the level).
+
+A calibrated confidence c is wrong with probability 1 - c.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Tails:
-    """Labelled answers by threshold; arrays of the length of `THRESHOLDS`.
+    """Labelled answers above each threshold; arrays of the length of `THRESHOLDS`.
 
     Attributes
     ----------
@@ -58,7 +62,7 @@ class Tails:
 
     @classmethod
     def of(cls, confidence: FloatArray, correct: FloatArray) -> Tails:
-        """From the columns (confidence, correct), shape (n,), checked."""
+        """From the columns (confidence, correct), shape (n,); they are checked."""
         badness = 1.0 - correct
         order = np.argsort(-confidence, kind="stable")
         counts = np.searchsorted(-confidence[order], -np.array(THRESHOLDS), side="right")
@@ -67,7 +71,7 @@ class Tails:
         return cls(confidence, badness, counts.astype(np.float64), wrong, graded)
 
     def inside(self, place: int) -> FloatArray:
-        """1 - label of the answers at or above a threshold, in their order."""
+        """1 - label of the answers at or above a threshold, in order."""
         return self.badness[self.confidence >= THRESHOLDS[place]]
 
 
@@ -88,7 +92,7 @@ class Kept:
 
 
 def start_levels(wish: Wish, level: float) -> FloatArray:
-    """The part of the level that each of `THRESHOLDS` starts with; they sum to `level`."""
+    """The part of the level with which each of `THRESHOLDS` starts; they sum to `level`."""
     levels = np.zeros(len(THRESHOLDS))
     lowest = wish.words_from or 0.0
     for limits, part in STARTS:
@@ -141,7 +145,7 @@ def share_wrong_within(tails: Tails, wish: Wish, level: float, inherited: float 
 
 
 def plain_and_wrong_within(tails: Tails, wish: Wish, level: float) -> list[Kept]:
-    """Thresholds above which at most the wish's limit *of all answers* is wrong.
+    """Thresholds above which the wrong answers are at most the wish's limit *of all answers*.
 
     Lower thresholds can only add wrong answers, so one sequence from the top down spends the whole level at each (Bates et al. 2021). On
     average: conformal risk control (Angelopoulos, Bates, Fisch, Lei & Schuster 2022), (wrong + 1) / (n + 1) <= limit, an expectation over the
@@ -164,7 +168,7 @@ def plain_and_wrong_within(tails: Tails, wish: Wish, level: float) -> list[Kept]
 
 
 def abstaining_within(tails: Tails, wish: Wish, level: float) -> list[Kept]:
-    """Thresholds below which at most the wish's limit of all answers lies; from 0 up, one sequence."""
+    """Thresholds below which at most the wish's limit of all answers are; tested from 0 up in one sequence."""
     limit = wish.limit or 0.0
     kept = [Kept(len(THRESHOLDS) - 1, level)]
     for place in range(len(THRESHOLDS) - 2, -1, -1):
@@ -176,7 +180,7 @@ def abstaining_within(tails: Tails, wish: Wish, level: float) -> list[Kept]:
 
 
 def upper_bound(tails: Tails, wish: Wish, kept: Kept) -> float:
-    """How large the share can still be, at the level of the test and at most the limit; of a promise on average at the level 0.05."""
+    """Upper bound of the share at the level of the test, at most the limit; at level 0.05 for a promise on average."""
     level = kept.level if kept.level < 1.0 else 0.05
     if wish.subject == "abstain":
         return clopper_pearson_upper(tails.total - tails.n[kept.place], tails.total, level)
@@ -190,14 +194,14 @@ def upper_bound(tails: Tails, wish: Wish, kept: Kept) -> float:
 
 
 def lowest(kept: Sequence[Kept], at_least: float, tails: Tails) -> Kept | None:
-    """The threshold, no lower than `at_least`, above which most labels lie; of several with the same labels the highest.
+    """The threshold >= `at_least` with the most labels above it; the highest of several with the same labels.
 
     Where no label lies between two thresholds nothing is gained by the lower one, and answers that come there later are not let through unseen.
     """
-    fitting = [one for one in kept if THRESHOLDS[one.place] >= at_least]
+    fitting = [option for option in kept if THRESHOLDS[option.place] >= at_least]
     return max(fitting, key=lambda one: (tails.n[one.place], -one.place), default=None)
 
 
 def highest_allowed(kept: Sequence[Kept]) -> float:
-    """The highest threshold of those that keep a wish to abstain; infinite where there is no such wish."""
-    return max((THRESHOLDS[one.place] for one in kept), default=inf)
+    """The highest threshold that keeps a wish to abstain; infinite if there is no such wish."""
+    return max((THRESHOLDS[option.place] for option in kept), default=inf)

@@ -1,6 +1,7 @@
-"""Is a promise kept? Tests of "at most so many of these answers are wrong" on verdicts as they come, valid however often one looks.
+"""Tests whether a promise "at most this share is wrong" is kept, on verdicts as they arrive; valid at all times.
 
-`watch` follows one promise, `watch_groups` the same promise in each group of answers, with the levels of all groups adding up to one.
+`watch` follows one promise, `watch_groups` the same promise in each group of answers, with levels that sum to the total
+level.
 """
 
 from __future__ import annotations
@@ -19,20 +20,25 @@ State = Literal["held", "open", "broken"]
 Group = TypeVar("Group", bound=Hashable)
 
 TILTS: tuple[float, ...] = (0.3, 0.7, 1.2, 1.8, 2.5)
-"""What the alarm bets on: shares of wrong answers whose log-odds lie so far above those of the level."""
+"""The alternatives of the alarm: shares wrong, as differences of log-odds from the promised level."""
 PATIENCE = 100.0
-"""Labels after which half of the stake is placed. Larger = slower at first, quicker for a change that comes late."""
+"""Number of labels after which half of the stake is placed.
+
+Larger = slower at first, but faster for a late change.
+"""
 BOUND_TILTS: tuple[float, ...] = (0.06, 0.18, 0.54, 1.62, 4.86)
-"""What a bound bets on: the share lies so far (in log-odds) on the near side of the value that is tested; .06 serves a hundred thousand labels,
-4.86 two dozen without a fault."""
+"""The alternatives of a bound, as differences of log-odds from the tested value.
+
+.06 is for a hundred thousand labels, 4.86 for two dozen without a fault.
+"""
 CONFIDENCE = 0.95
-"""Of the bounds that are shown."""
+"""Confidence of the bounds that are shown."""
 _BISECTIONS = 30
 
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """What verdicts say of a promise.
+    """The state of a promise according to verdicts.
 
     Attributes
     ----------
@@ -63,7 +69,7 @@ class Watch:
 
     @property
     def state(self) -> State:
-        """`broken`: the alarm was raised; `held`: the upper bound lies at or below the level; `open`: neither is shown yet."""
+        """`broken`: the alarm was raised; `held`: the upper bound is at most the level; `open`: neither is shown yet."""
         if self.alarm_at is not None:
             return "broken"
         return "held" if self.high <= self.level else "open"
@@ -78,7 +84,7 @@ def watch(
     alpha: float = 0.01,
     confidence: float = CONFIDENCE,
 ) -> Watch:
-    """Test "of these answers at most `level` are wrong", one-sided, valid at every moment, and bound the share.
+    """Test "at most `level` of these answers are wrong", one-sided, valid at all times; and bound the share.
 
     Parameters
     ----------
@@ -147,7 +153,7 @@ def watch_groups(
     least: float | None = None,
     alpha: float = 0.01,
 ) -> dict[Group, Watch]:
-    """The same promise in each group of answers, whether or not it holds for all of them together.
+    """Watch the same promise in each group of answers, even if it holds for all of them together.
 
     Parameters
     ----------
@@ -197,7 +203,7 @@ def _columns(wrong: ArrayLike, drawn: ArrayLike) -> tuple[FloatArray, FloatArray
 
 
 def _least(p: FloatArray, least: float | None) -> float:
-    """The smallest probability of having been drawn."""
+    """The smallest probability of being drawn."""
     floor = float(p.min(initial=1.0)) if least is None else least
     if not 0.0 < floor <= 1.0:
         raise RangeError(f"least must be in (0, 1], got {floor!r}" if least is not None else "drawn must be > 0")
@@ -254,7 +260,7 @@ def _upper(x: FloatArray, weight: FloatArray, confidence: float) -> float:
 
 
 def _against(share: float, x: FloatArray, weight: FloatArray, counts: FloatArray) -> float:
-    """Ln of what bets that the share is smaller than this have won; increasing in the share."""
+    """Logarithm of the capital of bets that the share is smaller than this; increasing in the share."""
     tilt = np.exp(-np.array(BOUND_TILTS))
     stake = (1.0 - tilt) / (1.0 - share + share * tilt)
     won = counts @ np.log1p((weight * (share - x))[:, None] * stake)

@@ -1,7 +1,7 @@
-"""Wishes in plain words: `plain_wrong <= 5%`, `worded(>= .8) wrong <= 20%`, `abstain as little as possible`.
+"""Parses wishes in plain words: `plain_wrong <= 5%`, `worded(>= .8) wrong <= 20%`, `abstain as little as possible`.
 
-A wish names a set of answers and the largest share of it that may be wrong. The sets are nested: every plain answer is also worded at 0.8
-or more, and every worded one is answered. That is what lets thresholds of several wishes be found together.
+A wish names a set of answers and the largest share of it that may be wrong. The sets are nested: every plain answer is
+also worded at 0.8 or more, and every worded one is answered. So thresholds of several wishes can be found together.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SAYABLE = (
     "abstain <= 40%                   at most 40 % of all questions are not answered",
     "abstain as little as possible    of what keeps the other wishes, the least is left unanswered (a goal, not a promise)",
 )
-"""What can be said, one form a line; errors show it. `right >= 95%` says the same as `wrong <= 5%`."""
+"""The supported forms, one per line; errors show them. `right >= 95%` is the same as `wrong <= 5%`."""
 _LONGEST = 200
 _NUMBER = r"(\d{0,3}(?:\.\d{1,9})?)"
 _SHARE = rf"{_NUMBER} ?(%|percent)?"
@@ -34,12 +34,12 @@ _LEAST = re.compile(r"abstain (?:as little as possible|least|rarely)")
 
 
 class WishError(CalibrationError):
-    """A wish that cannot be read, or wishes that cannot be had together; the message shows what can be said."""
+    """A wish cannot be read, or wishes contradict each other; the message shows the supported forms."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Wish:
-    """What an operator wants of a set of answers.
+    """What an operator wants for a set of answers.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Wish:
 
     @property
     def text(self) -> str:
-        """The wish in its one canonical form, which `parse` reads.
+        """The canonical form of the wish, which `parse` reads.
 
         Examples
         --------
@@ -79,7 +79,7 @@ class Wish:
 
     @property
     def sentence(self) -> str:
-        """The wish as a sentence that everybody understands, without full stop.
+        """The wish as a plain sentence, without a full stop.
 
         Examples
         --------
@@ -99,12 +99,14 @@ class Wish:
 
     @property
     def rank(self) -> float:
-        """Where the set stands among the nested ones: 0 all that is answered, the words' confidence, 1 plain. Higher = fewer answers."""
+        """Order of the nested sets: 0 for all answered ones, the words' confidence, 1 for plain. Higher = fewer
+        answers.
+        """
         return {"answered": 0.0, "worded": self.words_from or 0.0}.get(self.subject, 1.0)
 
 
 def parse(text: str) -> Wish:
-    """A wish from its words.
+    """Parse a wish.
 
     Parameters
     ----------
@@ -114,7 +116,7 @@ def parse(text: str) -> Wish:
     Raises
     ------
     WishError
-        If it is not one of them, or its limit says nothing or cannot be shown.
+        If it has none of these forms, or its limit is trivial or cannot be tested.
 
     Examples
     --------
@@ -138,7 +140,7 @@ def parse(text: str) -> Wish:
 
 
 def parse_all(texts: Iterable[str]) -> tuple[Wish, ...]:
-    """Several wishes, which must be such that they can be had together; each text may hold several, parted by ; or commas.
+    """Parse several wishes that must be compatible; each text may have several, separated by ; or commas.
 
     Returns
     -------
@@ -172,8 +174,8 @@ def _normal(text: str) -> str:
     if len(text) > _LONGEST:
         raise WishError(_cannot(text[:40] + "...", f"it is longer than {_LONGEST} characters"))
     plain = " ".join(text.lower().replace("_", " ").split()).rstrip(".")
-    for said, meant in (("≤", "<="), ("≥", ">="), ("at most", "<="), ("at least", ">="), ("per cent", "percent")):
-        plain = plain.replace(said, meant)
+    for symbol, meant in (("≤", "<="), ("≥", ">="), ("at most", "<="), ("at least", ">="), ("per cent", "percent")):
+        plain = plain.replace(symbol, meant)
     plain = re.sub(r"(?<![<>])([<>])(?!=)", r"\1=", plain)
     return re.sub(r" (?:answers|are|is)(?= )", "", plain)
 

@@ -1,1 +1,1 @@
-"""Miscalibration that confidence alone does not show: where a model is too sure and where not sure enough."""
+"""Regimes: miscalibration that depends on the kind of question and not on the confidence alone."""

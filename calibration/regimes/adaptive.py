@@ -1,6 +1,6 @@
-"""Learning an adaptive map from answers that were drawn in full: every number of answers, in random orders, is a state to learn from.
+"""Learns an adaptive map from questions with all their answers: each prefix in random order is a training state.
 
-Everything that is reported was measured on questions that the fold's map did not see.
+All reported figures are on questions that the fold's map was not fitted on.
 """
 
 from __future__ import annotations
@@ -34,14 +34,15 @@ Done = Callable[[], None]
 
 @dataclass(frozen=True, slots=True)
 class AdaptiveFit:
-    """An adaptive map, and what held-out questions say of it.
+    """An adaptive map with its evaluation on held-out questions.
 
     Attributes
     ----------
     gain : MeanGap
-        Brier score with what is known beside the counts minus that of the counts alone, mean over numbers of answers; below 0 = it helps.
+        Brier score with the context minus that of the counts alone, mean over numbers of answers; below 0 = the context
+        helps.
     states : States
-        The held-out judgements that every figure is of.
+        The held-out states that all figures are computed from.
     """
 
     fitted: FittedMap
@@ -66,7 +67,7 @@ def fit_adaptive(
     Parameters
     ----------
     samples : float
-        The mean number of answers that the map's own price should cost.
+        Target for the mean number of answers drawn at the map's default price.
     draft : "largest" or "first"
         Which answer the confidence is in.
 
@@ -106,7 +107,7 @@ def _require_enough(drawings: Drawings) -> None:
 
 
 def _held_out_states(seen: Paths, fold: Indices, rng: np.random.Generator, tokens: bool, done: Done) -> States:
-    """Every question as a map judges it that was learned without the question's fold."""
+    """All questions in every state, judged by a map that was learned without the question's fold."""
     parts = []
     for held in range(FOLDS):
         trial = learn_states(seen.take(fold != held), rng, tokens=tokens)
@@ -116,7 +117,7 @@ def _held_out_states(seen: Paths, fold: Indices, rng: np.random.Generator, token
 
 
 def _gain(states: States) -> MeanGap:
-    """Brier score with what is known beside the counts minus that of the counts alone; questions without an outcome do not count."""
+    """Brier score with the context minus that of the counts alone; questions without an outcome do not count."""
     known = np.isfinite(states.right).any(axis=1)
     full, alone, right = states.full[known], states.alone[known], states.right[known]
     return mean_gap(np.nanmean((full - right) ** 2 - (alone - right) ** 2, axis=1), states.prompt[known])
@@ -128,7 +129,10 @@ def _cost(states: States, price: float, *, alone: bool) -> tuple[float, float, f
 
 
 def _price(policy: Sequence[tuple[float, float, float]], fixed: Sequence[float], samples: float) -> float:
-    """The lowest price that costs at most so many answers, of those that are no worse than a fixed number at their cost where there are any."""
+    """The lowest price that costs at most this many answers.
+
+    Among those no worse than a fixed number of answers at the same cost, if there are any.
+    """
     paying = [row for row in policy if row[2] <= fixed_at(fixed, row[1])] or policy
     return min((price for price, cost, _ in paying if cost <= samples), default=paying[-1][0])
 

@@ -1,4 +1,4 @@
-"""Is it there, and would it be found again? Permuted labels, other seeds, other thresholds, resampled answers."""
+"""Audits of regimes: permuted labels, other seeds, other thresholds, resampled answers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hedgerow.calibration.regimes.discovery import Columns, Discovery, Indices, 
 THRESHOLDS = (0.01, 0.05, 0.1, 0.15)
 RESAMPLES = 100
 LEAST_SLICE = 20
-"""Held-out answers that a slice needs for its error to count."""
+"""Fewest held-out answers of a slice for its error to count."""
 
 Done = Callable[[], None]
 Over = Callable[
@@ -31,7 +31,7 @@ Over = Callable[
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """The worse of the two signed slices at a threshold.
+    """The worse of the two slices (one per sign) at a threshold.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class Permutation:
-    """The same search on sets whose labels were exchanged among all answers.
+    """The same search on sets with labels permuted among all answers.
 
     Attributes
     ----------
@@ -83,13 +83,13 @@ class Permutation:
 
     @property
     def p_value(self) -> float:
-        """Share of sets, the real one among them, whose field varies at least as much as the real one."""
+        """Share of sets, including the real one, whose field varies at least as much as the real one."""
         return float((1 + (self.null_sd >= self.sd).sum()) / (1 + self.null_sd.size))
 
 
 @dataclass(frozen=True, slots=True)
 class Seeds:
-    """Fields from other folds and centres: pairwise correlation and agreement of signs, and the number of regimes in each."""
+    """Fields from other folds and centres: pairwise correlation, agreement of signs, and number of regimes in each."""
 
     correlation: FloatArray
     agreement: FloatArray
@@ -105,7 +105,7 @@ def worst_slice(
     *,
     resamples: int = 0,
 ) -> Slice:
-    """The worse of the two slices, hidden < -epsilon and hidden > epsilon: that with the larger smooth ECE of the map of the confidence alone.
+    """The worse of the slices hidden < -epsilon and hidden > epsilon, by smooth ECE of the confidence map alone.
 
     Notes
     -----
@@ -160,7 +160,7 @@ def permute(
     done: Done = lambda: None,
     over: Over = map,
 ) -> Permutation:
-    """Search again in sets whose labels are exchanged among all answers.
+    """Search again in sets with labels permuted among all answers.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def permute(
     done : callable
         Called after each set.
     over : callable
-        Maps the search over the generators, as `map` does; elsewhere and at once where each set has a generator of its own.
+        Maps the search over the generators, like `map`; in parallel if each set has its own generator.
 
     Notes
     -----
@@ -177,9 +177,9 @@ def permute(
     is asked is how often a regime is reported where there is none; with true labels there, a field of noise can hit upon a true regime.
     """
     reported, spread, gaps = 0, [], []
-    for found, sd, gap in over(partial(_search_permuted, estimator, train, held, worst.epsilon), rngs):
+    for has_regime, sd, gap in over(partial(_search_permuted, estimator, train, held, worst.epsilon), rngs):
         done()
-        reported += found
+        reported += has_regime
         spread.append(sd)
         gaps.append(gap)
     return Permutation(reported, float(discovery.hidden.std()), worst.gap, np.array(spread), np.array(gaps))
@@ -188,13 +188,13 @@ def permute(
 def _search_permuted(
     estimator: DirectEstimator, train: Columns, held: Columns, epsilon: float, rng: np.random.Generator
 ) -> tuple[bool, float, float]:
-    """Whether a set with exchanged labels has a regime, the standard deviation of its field beyond the confidence, and its worst slice's gap."""
+    """For a set with permuted labels: whether it has a regime, the standard deviation of its field, its worst gap."""
     shuffled, n = rng.permutation(np.concatenate([train.correct, held.correct])), train.correct.size
     mine = Columns(train.x, train.confidence, shuffled[:n], train.prompt)
     theirs = Columns(held.x, held.confidence, shuffled[n:], held.prompt)
     try:
         field = estimator.fit(mine.correct)
-    except CalibrationError:  # no map of the confidence fits these labels: nothing is reported
+    except CalibrationError:  # no confidence map fits these labels: nothing is reported
         return False, 0.0, 0.0
     null = discover(field, mine, theirs, rng)
     gap = worst_slice(null, field, theirs, epsilon, rng).gap

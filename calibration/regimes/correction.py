@@ -1,4 +1,4 @@
-"""A learned correction: a map of the confidence, and what the question adds to its log-odds."""
+"""A learned correction: a confidence map, plus a shift of its log-odds that depends on the question."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hedgerow.calibration.regimes.smoothing import Vectors, vectors
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """What a question adds to the log-odds; without parts and cells it adds nothing.
+    """The shift that a question adds to the log-odds; 0 without parts and cells.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Shift:
     effects: FloatArray = field(default_factory=lambda: np.empty(0))
 
     def __call__(self, x: Vectors) -> FloatArray:
-        """Shift of rows of embeddings, shape (n,)."""
+        """Shift for rows of embeddings, shape (n,)."""
         total = np.full(len(x), self.bias)
         for features, weights in self.parts:
             total += features(x) @ weights
@@ -49,16 +49,16 @@ NOTHING = Shift()
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What cross-validation chose.
+    """The result of cross-validation.
 
     Attributes
     ----------
     base : str
         Kind of the map under the correction.
     penalties : Mapping[str, float]
-        Of the kinds of features that are averaged; empty where no correction was best.
+        Penalties of the kinds of features that are averaged; empty if no correction was best.
     slope : float
-        What the average is multiplied by: what out-of-fold shifts were worth.
+        Factor of the average, fitted on out-of-fold shifts.
     brier : float
         Out-of-fold Brier score of the average.
     brier_base : float
@@ -77,12 +77,12 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class DirectField:
-    """A confidence map and the correction on top of it.
+    """A confidence map with the correction on top of it.
 
     Attributes
     ----------
     fallback : CalibrationMap
-        The map where nothing is known of the question.
+        The map used if nothing is known about the question.
     base : CalibrationMap
         The map under the shift.
     """
@@ -93,14 +93,14 @@ class DirectField:
     choice: Choice
 
     def corrected(self, x: ArrayLike, confidence: ArrayLike) -> FloatArray:
-        """Probabilities of being right, shape (n,)."""
+        """Probabilities in [0, 1] that the answers are right, shape (n,)."""
         return np.asarray(special.expit(offset(self.base, confidence) + self.shift(vectors("x", x))), dtype=np.float64)
 
     def hidden(self, x: ArrayLike, confidence: ArrayLike) -> FloatArray:
-        """What the question says beyond the confidence: corrected minus the base map's mean; below 0 = overconfident there."""
+        """The effect of the question: corrected minus the base map's mean; below 0 = overconfident there."""
         return self.corrected(x, confidence) - special.expit(offset(self.base, confidence))
 
 
 def offset(base: CalibrationMap, confidence: ArrayLike) -> FloatArray:
-    """Log-odds of the base map's means, within +-logit(.99)."""
+    """Log-odds of the base map's means, clipped to +-logit(.99)."""
     return np.asarray(special.logit(np.clip(base.means(confidence), CLIP, 1.0 - CLIP)), dtype=np.float64)

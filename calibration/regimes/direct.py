@@ -1,8 +1,9 @@
-"""The direct estimator: a map of the confidence, and in log-odds on top of it a penalised function of the question's embedding.
+"""The direct estimator: a confidence map, plus a penalised function of the question's embedding in log-odds.
 
-The function is the average of three kinds (linear, and smooth over kernels of two widths), each as penalised as cross-validation over questions wants
-it and left out where it does not help, times what it was worth out of fold, plus an effect of each coarse group of questions (one round of
-multicalibration). "No correction at all" is among the choices.
+The function is the average of three kinds of features (linear, and kernels of two widths). The penalty of each is
+chosen by cross-validation over questions; a kind that does not help is left out. The average is scaled by its
+out-of-fold slope, and each coarse group of questions adds an effect (one round of multicalibration). "No correction" is
+one of the choices.
 """
 
 from __future__ import annotations
@@ -22,28 +23,28 @@ from hedgerow.calibration.regimes.features import Centres, Features, find_centre
 from hedgerow.calibration.regimes.smoothing import Vectors, vectors
 
 BASES = ("platt-bounded", "platt", "isotonic")
-"""Maps of the confidence that a correction may rest on."""
+"""Maps of the confidence that a correction may be based on."""
 FALLBACKS = 2
-"""The better of so many of them, Platt maps, stands where nothing is known of a question."""
+"""Number of Platt maps to choose the fallback from, for questions about which nothing is known."""
 PENALTIES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
 WIDTHS = (2.0, 0.5)
-"""Of the kernels, in units of the mean squared distance of questions from their mean."""
+"""Widths of the kernels, in units of the mean squared distance of questions from their mean."""
 CENTRES = 256
 PER_CENTRE = 6
-"""Answers for each centre at least."""
+"""Fewest answers per centre."""
 FOLDS = 5
 LEAST = 100
-"""Fewest answers that a correction is learned from."""
+"""Fewest answers for learning a correction."""
 CELLS = 16
-"""Coarse groups of questions that get an effect of their own."""
+"""Number of coarse groups of questions with an effect of their own."""
 CELL_PRIOR = 5.0
-"""Precision of the normal prior of those effects: about as much as 20 answers weigh."""
+"""Precision of the normal prior of those effects, about the weight of 20 answers."""
 
 Done = Callable[[], None]
 
 
 class _Design:
-    """One kind of features on the training answers, decomposed once for all penalties, folds and permutations of the labels."""
+    """One kind of features on the training answers, decomposed once for all penalties, folds and label permutations."""
 
     def __init__(self, features: Features, x: Vectors, fold: NDArray[np.int64]) -> None:
         self.features, self._fold = features, fold
@@ -62,7 +63,7 @@ class _Design:
         return np.asarray(held.T @ held, dtype=np.float64)
 
     def out_of_fold(self, residual: Sequence[FloatArray], weight: float) -> FloatArray:
-        """Shifts of all answers, each by a fit without its fold, one row a penalty; `residual` is one column a fold left out."""
+        """Out-of-fold shifts of all answers, one row per penalty; `residual` has one column per left-out fold."""
         shifts = np.empty((len(PENALTIES), len(self._fold)))
         for k, (values, directions, held) in enumerate(self._folds):
             without = np.where(self._fold == k, 0.0, residual[k]).astype(np.float32)
@@ -72,7 +73,7 @@ class _Design:
         return shifts
 
     def solve(self, residual: FloatArray, weight: float, penalty: float) -> FloatArray:
-        """Weights of one penalty on all answers."""
+        """Weights for one penalty, fitted on all answers."""
         values, directions = self.full
         along = directions.T @ (self.columns.T @ residual.astype(np.float32)).astype(np.float64)
         return np.asarray(directions @ (along / (weight * np.maximum(values, 0.0) + penalty)), dtype=np.float64)
@@ -90,7 +91,7 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class _Bases:
-    """The base maps of one choice of labels: left out fold by fold, and on all."""
+    """The base maps for one set of labels: without each fold, and on all."""
 
     kind: str
     full: CalibrationMap
@@ -100,7 +101,7 @@ class _Bases:
 
 
 class DirectEstimator:
-    """Learns corrections from one set of questions; the labels may be exchanged (permutations), the decompositions stay.
+    """Learns corrections from one set of questions; labels may be permuted without new decompositions.
 
     Parameters
     ----------
@@ -189,7 +190,7 @@ class DirectEstimator:
     def _shift(
         self, parts: Sequence[_Part], bases: _Bases, y: FloatArray, slope: float, bias: float, known: FloatArray
     ) -> Shift:
-        """The parts on all answers, and what groups of questions still lack out of fold."""
+        """The parts fitted on all answers, plus the effects of groups that are missing out of fold."""
         residual = y - special.expit(offset(bases.full, self.confidence))
         weight, share = float(y.mean() * (1.0 - y.mean())), slope / len(parts)
         solved = tuple((p.design.features, share * p.design.solve(residual, weight, p.penalty)) for p in parts)
@@ -199,7 +200,7 @@ class DirectEstimator:
         return Shift(solved, bias, self._cells, effects)
 
     def _bases(self, kind: str, y: FloatArray) -> _Bases:
-        """A base map on all answers, and without each fold."""
+        """A base map on all answers, and one without each fold."""
         options = {"allow_negative_slope": True} if kind.startswith("platt") else {}
         learn = map_class(kind).learn
         residual, out = [], np.empty(y.size)
@@ -208,7 +209,7 @@ class DirectEstimator:
             held = self._fold == k
             try:
                 base = learn(self.confidence[~held], y[~held], **options).map
-            except CalibrationError:  # one class is missing without this fold; the map on all stands in
+            except CalibrationError:  # one class is missing without this fold; use the map on all answers
                 base = full
             z = offset(base, self.confidence)
             residual.append(y - special.expit(z))
@@ -221,9 +222,9 @@ def _brier(bases: _Bases) -> float:
 
 
 def worth(z: FloatArray, under: FloatArray, y: FloatArray) -> tuple[float, float]:
-    """What out-of-fold shifts over the base map are worth: slope, between 0 and 2, and bias of the outcomes' logistic regression on them.
+    """Slope in [0, 2] and bias of the logistic regression of outcomes on out-of-fold shifts over the base map.
 
-    The bias is that of the slope as it is bounded, so that the mean stays that of the outcomes.
+    The bias is fitted with the clipped slope, so that the mean stays that of the outcomes.
     """
     slope, bias = _logistic(np.column_stack([z, np.ones_like(z)]), under, y)
     bounded = float(np.clip(slope, 0.0, 2.0))
@@ -233,7 +234,7 @@ def worth(z: FloatArray, under: FloatArray, y: FloatArray) -> tuple[float, float
 
 
 def _logistic(columns: FloatArray, under: FloatArray, y: FloatArray) -> FloatArray:
-    """Weights of a logistic regression of shape (columns,) over a fixed part of the log-odds, by Newton's method."""
+    """Weights of a logistic regression, shape (columns,), with a fixed offset in log-odds, by Newton's method."""
     at = np.zeros(columns.shape[1])
     for _ in range(8):
         p = special.expit(under + columns @ at)

@@ -1,4 +1,6 @@
-"""Regimes: kinds of questions whose answers are less or more often right than their confidence says, confirmed on held-out answers."""
+"""Finds regimes: kinds of questions where answers are right less or more often than their confidence; tested on
+held-out data.
+"""
 
 from __future__ import annotations
 
@@ -14,22 +16,22 @@ from hedgerow.calibration.regimes.features import find_centres, nearest
 from hedgerow.calibration.regimes.smoothing import Vectors
 
 EPSILON = 0.05
-"""A question belongs to a regime where the field is at least this far from 0 (arXiv 2605.13484, section 5)."""
+"""A question belongs to a regime if the field is at least this far from 0 (arXiv 2605.13484, section 5)."""
 MOST = 4
-"""Regimes of one sign at most."""
+"""Maximum number of regimes per sign."""
 PLACED_ON = 150
-"""Training answers that a further regime of one sign asks for."""
+"""Training answers required for each further regime of a sign."""
 LEAST_SIZE = 30
-"""Held-out answers that a regime needs to be reported."""
+"""Fewest held-out answers of a reported regime."""
 LEVEL = 0.05
-"""Chance that any regime is reported where there is none."""
+"""Probability of reporting any regime if there is none."""
 
 Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Labelled answers as columns of one length: embeddings (n, d), confidence, correct, and a number for each different question."""
+    """Labelled answers as columns of equal length: embeddings (n, d), confidence, correct, and a number per question."""
 
     x: Vectors
     confidence: FloatArray
@@ -37,13 +39,13 @@ class Columns:
     prompt: Indices
 
     def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> Columns:
-        """Some of the answers."""
+        """The columns of some of the answers."""
         return Columns(self.x[rows], self.confidence[rows], self.correct[rows], self.prompt[rows])
 
 
 @dataclass(frozen=True, slots=True)
 class MeanGap:
-    """A mean residual, its standard error (answers to one question count as one draw) and its 95 % interval."""
+    """A mean residual, its standard error (clustered by question) and its 95 % interval."""
 
     mean: float
     error: float
@@ -61,7 +63,7 @@ class MeanGap:
 
 @dataclass(frozen=True, slots=True)
 class Regime:
-    """A kind of questions.
+    """A kind of questions with miscalibrated answers.
 
     Attributes
     ----------
@@ -91,7 +93,7 @@ class Regime:
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """What was found.
+    """The result of the search.
 
     Attributes
     ----------
@@ -112,7 +114,7 @@ class Discovery:
 
     @property
     def helps(self) -> bool:
-        """Whether the correction beats the map of the confidence alone beyond noise."""
+        """Whether the correction is better than the confidence map alone: the interval of the gain is below 0."""
         return self.gain.high < 0.0
 
 
@@ -134,7 +136,7 @@ def mean_gap(residual: FloatArray, prompt: Indices) -> MeanGap:
 def discover(
     field: DirectField, train: Columns, held: Columns, rng: np.random.Generator, *, epsilon: float = EPSILON
 ) -> Discovery:
-    """Regimes placed on the training answers and confirmed on held-out ones.
+    """Find regimes on the training answers and confirm them on held-out ones.
 
     A regime is reported where the whole correction beats the map of the confidence on the held-out answers (paired, 95 %), and the gap inside
     the regime has the sign that the training answers said, at a level of 5 % for all candidates together.
@@ -160,7 +162,7 @@ def discover(
 def _candidates(
     field: DirectField, train: Columns, held: Columns, hidden: FloatArray, epsilon: float, rng: np.random.Generator
 ) -> list[tuple[int, Indices, Vectors]]:
-    """For either sign the questions beyond epsilon, in groups that lie together."""
+    """For each sign, groups of nearby questions beyond epsilon."""
     seen = field.hidden(train.x, train.confidence)
     candidates = []
     for sign in (-1, 1):

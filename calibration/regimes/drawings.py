@@ -1,4 +1,4 @@
-"""Answers that were drawn in full, and what is seen of them after 1, 2, ... in one order."""
+"""Questions with all their sampled answers, and the data after 1, 2, ... answers in one order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Draft = Literal["largest", "first"]
 
 @dataclass(frozen=True, slots=True)
 class Drawings:
-    """N answers to each of n questions.
+    """N sampled answers to each of n questions.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Drawings:
     prompt: Indices
 
     def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> Drawings:
-        """Some of the questions."""
+        """The drawings of some of the questions."""
         return Drawings(
             self.x[rows], self.cluster[rows], self.right[rows], self.plain[rows], self.tokens[rows], self.prompt[rows]
         )
@@ -51,7 +51,7 @@ class Drawings:
 
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """What is seen after 1, 2, ... N answers in one order: agreeing with the draft, outcome and features of the draft, tokens of the agreeing."""
+    """The data after 1, 2, ... N answers: number agreeing with the draft, the draft's outcome and features, tokens."""
 
     x: Vectors
     agreeing: FloatArray
@@ -62,7 +62,7 @@ class Paths:
 
     @property
     def budget(self) -> int:
-        """N."""
+        """N, the number of answers."""
         return int(self.agreeing.shape[1])
 
     def take(self, rows: NDArray[np.bool_]) -> Paths:
@@ -73,7 +73,10 @@ class Paths:
 
 
 def paths(drawings: Drawings, rng: np.random.Generator, draft: Draft = "largest") -> Paths:
-    """The answers in a random order. The draft is the first answer of the largest group so far, or the first answer of all."""
+    """The paths in a random order.
+
+    The draft is the first answer of the largest group so far, or the first answer of all.
+    """
     order = np.argsort(rng.random(drawings.cluster.shape), axis=1)
     cluster = np.take_along_axis(drawings.cluster, order, 1)
     lead, agreeing = np.zeros_like(cluster), np.zeros(cluster.shape)
@@ -94,7 +97,7 @@ def paths(drawings: Drawings, rng: np.random.Generator, draft: Draft = "largest"
 
 
 def _of_agreeing(tokens: FloatArray, cluster: NDArray[np.int64], lead: NDArray[np.int64]) -> FloatArray:
-    """The likeliest wording and the mean token of those that agree with the draft, after each answer."""
+    """Highest wording probability and mean token probability of the answers that agree with the draft, after each answer."""
     seen = np.empty_like(tokens)
     leader = np.take_along_axis(cluster, lead, 1)
     for n in range(cluster.shape[1]):

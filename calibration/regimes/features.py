@@ -1,4 +1,4 @@
-"""What a correction sees of a question: its embedding as it is, or how near it lies to the centres of what was asked before."""
+"""Features of a question for a correction: its embedding, or its nearness to centres of earlier questions."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from numpy.typing import ArrayLike, NDArray
 from hedgerow.calibration.regimes.smoothing import Vectors, squared_distances, vectors
 
 ROUNDS = 6
-"""Of Lloyd's algorithm: the centres are good enough for features then."""
+"""Rounds of Lloyd's algorithm; enough for centres that are used as features."""
 LEAST_OF_CENTRE = 3
-"""Questions that a centre should stand for at least: stored centres give no single question away."""
+"""Fewest questions per centre, so that stored centres reveal no single question."""
 _SAMPLE = 20_000
-"""Rows that centres are found on; of more, so many are drawn."""
+"""Maximum number of rows for finding centres; of more, a random sample is used."""
 _BLOCK = 8192
 _TINY = 1e-5
-"""Share of the largest eigenvalue under which a direction of the kernel is left out."""
+"""Directions of the kernel with an eigenvalue below this share of the largest are left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Centres:
-    """Where questions lie: means of k groups, never single questions where groups have several.
+    """Centres of questions: means of k groups; not of single questions if most groups have several.
 
     Attributes
     ----------
@@ -46,7 +46,10 @@ def nearest(x: Vectors, at: Vectors) -> NDArray[np.int64]:
 
 
 def find_centres(x: ArrayLike, k: int, rng: np.random.Generator) -> Centres:
-    """At most k centres of the rows by Lloyd's algorithm, from k-means++ starts; groups of fewer than three are dropped where most are larger."""
+    """At most k centres of the rows by Lloyd's algorithm with k-means++ starts.
+
+    Groups of fewer than three are dropped if most are larger.
+    """
     rows = vectors("x", x)
     if len(rows) > _SAMPLE:
         rows = rows[np.sort(rng.choice(len(rows), _SAMPLE, replace=False))]
@@ -60,13 +63,13 @@ def find_centres(x: ArrayLike, k: int, rng: np.random.Generator) -> Centres:
 
 
 def _of_several(at: Vectors, count: NDArray[np.float64]) -> tuple[Vectors, NDArray[np.float64]]:
-    """Without the centres of one or two questions, which would all but be these questions; all where they are most."""
+    """Without the centres of one or two questions, which would nearly be those questions; all if most are such."""
     kept = count >= LEAST_OF_CENTRE
     return (at[kept], count[kept]) if kept.mean() > 0.5 else (at, count)
 
 
 def _starts(rows: Vectors, k: int, rng: np.random.Generator) -> Vectors:
-    """Rows far from each other; fewer than k where rows repeat."""
+    """Initial rows far from each other; fewer than k if rows repeat."""
     chosen = [int(rng.integers(len(rows)))]
     away = squared_distances(rows, rows[chosen])[:, 0].astype(np.float64)
     while len(chosen) < k and (total := away.sum()) > 1e-6 * len(rows):
@@ -85,7 +88,7 @@ def _means(rows: Vectors, group: NDArray[np.int64], k: int) -> tuple[Vectors, ND
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """A kind of view on embeddings; equal values give equal columns.
+    """A map from embeddings to feature columns; equal settings give equal columns.
 
     Attributes
     ----------
@@ -96,11 +99,11 @@ class Features:
     precision : float
         Of a kernel: exp(-precision |x - c|^2).
     mean : ndarray, shape (d,)
-        What is taken off embeddings first: a shift common to all questions is the base map's affair.
+        Subtracted from embeddings first, since the base map handles a shift common to all questions.
     whitening : ndarray, shape (k, r)
-        Of a kernel: from kernel values to columns of equal prior weight.
+        Of a kernel: transforms kernel values to columns of equal prior weight.
     scale : float
-        Root mean square length of the columns, which they are divided by: penalties mean the same for every kind.
+        Root mean square length of the columns; they are divided by it, so that penalties are comparable between kinds.
     """
 
     name: str
@@ -127,7 +130,7 @@ class Features:
 
 
 def _scaled(bare: Features, x: Vectors) -> Features:
-    """With the mean and the length of its columns on these rows."""
+    """The features with mean and scale fitted on these rows."""
     columns = bare(x)
     mean = columns.mean(axis=0)
     length = float(np.sqrt(((columns - mean) ** 2).sum(axis=1).mean()))
@@ -135,12 +138,14 @@ def _scaled(bare: Features, x: Vectors) -> Features:
 
 
 def linear(x: Vectors) -> Features:
-    """The embedding as it is."""
+    """Linear features: the embedding itself."""
     return _scaled(Features("linear", np.zeros(x.shape[1], np.float32)), x)
 
 
 def kernel(x: Vectors, centres: Centres, width: float) -> Features:
-    """Nystrom features of a Gaussian kernel; `width` is in units of the questions' mean squared distance from their common mean.
+    """Nystrom features of a Gaussian kernel.
+
+    `width` is in units of the mean squared distance of questions from their mean.
 
     Notes
     -----

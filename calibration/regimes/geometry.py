@@ -1,4 +1,7 @@
-"""A learned geometry in which answers with equal miscalibration lie together: the paper's phi, trained by torch, applied by numpy."""
+"""A learned geometry in which answers with equal miscalibration are near each other: the paper's phi.
+
+Trained with torch, applied with numpy.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,8 @@ Done = Callable[[], None]
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """How a geometry is learned; the defaults are those of arXiv 2605.13484 for language models (appendix D).
+    """The settings for learning a geometry; the defaults are those of arXiv 2605.13484 for language models (appendix
+    D).
 
     Attributes
     ----------
@@ -57,7 +61,7 @@ class Training:
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
-    """phi: two hidden layers with GELU, a projection, and unit length.
+    """phi: two hidden layers with GELU, a projection, and normalisation to unit length.
 
     Attributes
     ----------
@@ -69,7 +73,7 @@ class Geometry:
     biases: tuple[NDArray[np.float32], ...]
 
     def __call__(self, x: ArrayLike) -> Vectors:
-        """Rows of the learned space, of length 1."""
+        """The rows in the learned space, of length 1."""
         h = vectors("x", x)
         for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
             h = h @ weight.T + bias
@@ -80,7 +84,7 @@ class Geometry:
 
 @dataclass(frozen=True, slots=True)
 class LearnedField:
-    """A geometry with its bank: the paper's estimator, ready for queries.
+    """A geometry with its bank of labelled answers: the paper's estimator.
 
     Attributes
     ----------
@@ -107,7 +111,7 @@ class LearnedField:
         return smooth(self.geometry(x), self.bank, self.residual, bandwidth=self.training.bandwidth)
 
     def corrected(self, x: ArrayLike, confidence: ArrayLike) -> FloatArray:
-        """Confidences corrected within their range."""
+        """The confidences, corrected within [0, 1]."""
         return correct_within(confidence, self.at(x).delta, scale=self.scale)
 
 
@@ -121,7 +125,7 @@ class Answers:
 
     @classmethod
     def of(cls, x: ArrayLike, confidence: ArrayLike, correct: ArrayLike) -> Answers:
-        """Checked columns of one length."""
+        """From columns of one length, which are checked."""
         f, y = confidence_sample(confidence, correct)
         rows = vectors("x", x)
         if len(rows) != f.size:
@@ -130,14 +134,14 @@ class Answers:
 
 
 def grid(bandwidths: Sequence[float], penalties: Sequence[float], like: Training) -> tuple[Training, ...]:
-    """Every bandwidth with every penalty, else as `like`."""
+    """All combinations of bandwidth and penalty, other settings as in `like`."""
     return tuple(replace(like, bandwidth=b, penalty=p) for b, p in product(bandwidths, penalties))
 
 
 def learn_field(
     train: Answers, validation: Answers, trainings: Sequence[Training], *, seed: int = 0, done: Done = lambda: None
 ) -> LearnedField:
-    """Learn a geometry with each of the trainings; the one with the lowest corrected validation Brier score.
+    """Learn a geometry for each setting and return the one with the lowest corrected validation Brier score.
 
     Notes
     -----
@@ -161,7 +165,7 @@ def learn_field(
 
 
 def _learn(train: Answers, validation: Answers, training: Training, seed: int) -> LearnedField:
-    """Train one geometry; the epoch with the lowest corrected validation Brier score counts."""
+    """Train one geometry; return the epoch with the lowest corrected validation Brier score."""
     import torch
 
     rng = np.random.default_rng(seed)
@@ -183,7 +187,7 @@ def _learn(train: Answers, validation: Answers, training: Training, seed: int) -
 
 @dataclass(frozen=True, slots=True)
 class _Epoch:
-    """The geometry after an epoch, and what validation says of it."""
+    """The geometry after an epoch, with its validation results."""
 
     proxy: float
     geometry: Geometry
@@ -218,13 +222,13 @@ class _Trainer:
         )
 
     def epoch(self, rng: np.random.Generator) -> Geometry:
-        """One pass through the answers, batch by batch; the network after it."""
+        """One pass through the answers in batches; returns the network after it."""
         torch, batch = self._torch, self.training.batch
         self._net.train()
         order = torch.from_numpy(rng.permutation(len(self._x)))
         for start in range(0, len(order), batch):
             rows = order[start : start + batch]
-            if len(rows) < min(batch, len(order)) // 2:  # a rest of a few answers has no neighbourhoods
+            if len(rows) < min(batch, len(order)) // 2:  # a last batch of a few answers has no neighbourhoods
                 continue
             self._optimiser.zero_grad()
             self._loss(self._x[rows], self._r[rows]).backward()
@@ -237,7 +241,7 @@ class _Trainer:
         )
 
     def _loss(self, x: Any, r: Any) -> Any:
-        """Minus the second moment of the field, and what too small neighbourhoods cost (equation 4)."""
+        """Minus the second moment of the field, plus the penalty for small neighbourhoods (equation 4)."""
         phi = self._torch.nn.functional.normalize(self._net(x), dim=1)
         kernel = self._torch.exp((2.0 * (phi @ phi.T) - 2.0).clamp(max=0.0) / self.training.bandwidth**2)
         mass = kernel.sum(dim=1)

@@ -1,4 +1,4 @@
-"""Learning a local map: compared with the map of the confidence alone on held-out questions, then learned from all of them."""
+"""Learns a local map: compared with the confidence map alone on held-out questions, then fitted on all of them."""
 
 from __future__ import annotations
 
@@ -23,15 +23,18 @@ from hedgerow.calibration.regimes.smoothing import Vectors, squared_distances
 from hedgerow.calibration.summary import summarise
 
 HELD = 0.4
-"""Share of the questions that the comparison is made on."""
+"""Share of the questions held out for the comparison."""
 LEAST_HELD = 50
 FAR = 0.01
-"""Share of questions like those learned from that count as unknown."""
+"""Share of questions like the training questions that count as unknown."""
 ANCHORS = 256
 PER_ANCHOR = 16
-"""Questions for each anchor at least."""
+"""Fewest questions per anchor."""
 REACH = 0.05
-"""Width of the mass in units of the anchors' spread: narrow, since embeddings of anything else lie near the middle of everything."""
+"""Kernel width of the mass in units of the anchors' spread.
+
+It is narrow, since embeddings of anything else are near the middle of all.
+"""
 
 STEPS = 8
 """How often `done` is called."""
@@ -42,7 +45,7 @@ Describe = Callable[[Columns, Discovery], Sequence[Sequence[str]]]
 
 @dataclass(frozen=True, slots=True)
 class LocalFit:
-    """A local map, and what held-out answers say of it.
+    """A local map with its evaluation on held-out answers.
 
     Attributes
     ----------
@@ -57,7 +60,7 @@ class LocalFit:
 
     @property
     def helps(self) -> bool:
-        """Whether the whole interval of the gain lies below 0."""
+        """Whether the whole interval of the gain is below 0."""
         return self.gain.high < 0.0
 
 
@@ -116,7 +119,7 @@ def fit_local(
 
 
 def _held_out(prompt: Indices, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """The answers that the comparison is made on, all those to the same question together."""
+    """Mask of the answers held out for the comparison; answers to one question stay together."""
     names = rng.permutation(np.unique(prompt))
     count = int(HELD * names.size)
     is_held = np.isin(prompt, names[:count])
@@ -144,7 +147,7 @@ def _before_and_after(
 
 
 def to_map(field: DirectField, centres: Centres, x: Vectors, prompt: Indices, rng: np.random.Generator) -> LocalMap:
-    """The field as an immutable map; it holds means of groups of questions, and none of the questions."""
+    """The field as an immutable map; it contains means of groups of questions, not the questions."""
     dimension = x.shape[1]
     weights, bias, kernels = np.zeros(dimension), field.shift.bias, []
     for features, slopes in field.shift.parts:
@@ -173,7 +176,7 @@ def to_map(field: DirectField, centres: Centres, x: Vectors, prompt: Indices, rn
 
 
 def neighbourhood(x: Vectors, prompt: Indices, rng: np.random.Generator) -> tuple[Centres, float, float]:
-    """Anchors from four fifths of the questions, and the mass that all but a hundredth of the others have."""
+    """Anchors from four fifths of the questions, and the mass that 99 % of the other questions exceed."""
     names, first = np.unique(prompt, return_index=True)
     x = x[first]
     rest = rng.permutation(names.size) < names.size // 5

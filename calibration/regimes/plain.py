@@ -1,4 +1,4 @@
-"""What can be read off a question and its answer without a model: lengths, numbers, and how much of the answer stands in the question."""
+"""Features of a question and its answer without a model: lengths, numbers, and their shared words."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 _WORD = re.compile(r"\w+")
 _END = re.compile(r"[.?!]")
 MOST_CHARS = 4000
-"""Of a question or an answer that are read."""
+"""Maximum number of characters of a question or an answer that are read."""
 _MOST_DIGITS = 15
 
 
 def plain_features(question: str, answer: str) -> tuple[float, ...]:
-    """Ten numbers, as `PLAIN` names them; sizes as ln(1 + size), shares in [0, 1].
+    """Ten numbers in the order of `PLAIN`; sizes as ln(1 + size), shares in [0, 1].
 
     Examples
     --------
@@ -46,4 +46,4 @@ def plain_features(question: str, answer: str) -> tuple[float, ...]:
 
 
 def _numbers(text: str) -> list[float]:
-    return [float(found.replace(",", "")[:_MOST_DIGITS]) for found in _NUMBER.findall(text)]
+    return [float(number.replace(",", "")[:_MOST_DIGITS]) for number in _NUMBER.findall(text)]

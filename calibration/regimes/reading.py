@@ -1,4 +1,4 @@
-"""Linear functions of embedding and plain features, learned by ridge regressions at the penalty that predicts best out of fold."""
+"""Linear functions of embedding and plain features, by ridge regression with a cross-validated penalty."""
 
 from __future__ import annotations
 
@@ -13,16 +13,19 @@ from hedgerow.calibration.regimes.discovery import Indices
 from hedgerow.calibration.regimes.smoothing import Vectors
 
 COMPONENTS = 48
-"""Principal components of the embeddings; one for eight questions at most."""
+"""Number of principal components of the embeddings; at most one per eight questions."""
 FOLDS = 5
 PENALTIES = (30.0, 100.0, 300.0, 1000.0, 3000.0)
-"""Of the question's log-odds and of the expected share; cross-validation chooses."""
+"""Penalties for the log-odds of a question and for the expected share; chosen by cross-validation."""
 PLAIN_SCALE = 2.0
-"""Weight of plain features beside components: there are few of them, and each says more (chosen on half of the questions of one set)."""
+"""Scale of plain features relative to components: there are few, and each is more informative.
+
+Chosen on half of the questions of one data set.
+"""
 
 
 def ridge_logistic(columns: FloatArray, y: FloatArray, penalty: float) -> FloatArray:
-    """Weights of a logistic regression; the first column, the constant, is not penalised."""
+    """Weights of a logistic regression; the first column, the intercept, is not penalised."""
     at, penalties = np.zeros(columns.shape[1]), np.full(columns.shape[1], penalty)
     penalties[0] = 1e-6
     for _ in range(15):
@@ -44,7 +47,9 @@ def ridge(columns: FloatArray, y: FloatArray, penalty: float) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Columns that a linear function of embedding and plain features is learned on, and its weights in terms of them."""
+    """The columns for learning a linear function of embedding and plain features, and the transformation of its
+    weights.
+    """
 
     mean: FloatArray
     directions: FloatArray
@@ -63,11 +68,11 @@ class Reader:
         return cls(mean, right[:k].T / np.maximum(spread, 1e-9), plain.mean(axis=0), useful)
 
     def columns(self, x: Vectors, plain: FloatArray) -> FloatArray:
-        """A constant, components and plain features."""
+        """Columns: intercept, components and plain features."""
         return np.hstack([np.ones((len(x), 1)), (x - self.mean) @ self.directions, (plain - self.centre) * self.scale])
 
     def weights(self, learned: FloatArray) -> tuple[FloatArray, tuple[float, ...]]:
-        """Those of the embedding, and those of a constant and of plain features as they are."""
+        """Weights of the embedding, and of intercept and plain features in original units."""
         k = self.directions.shape[1]
         embedding, plain = self.directions @ learned[1 : k + 1], learned[k + 1 :] * self.scale
         constant = learned[0] - self.mean @ embedding - self.centre @ plain
@@ -81,7 +86,7 @@ def cross_fitted(
     fold: Indices,
     learn: Callable[[FloatArray, FloatArray, float], FloatArray],
 ) -> tuple[FloatArray, FloatArray]:
-    """Weights at the penalty that predicts best out of fold, and the out-of-fold values at `at`, shape (n, N).
+    """Weights at the penalty with the lowest out-of-fold loss, and the out-of-fold values at `at`, shape (n, N).
 
     `columns` are (2 n, p), `at` (n, N, p), `y` (2 n,); the loss is the squared error of outcomes, through the sigmoid where `learn` is logistic.
     """

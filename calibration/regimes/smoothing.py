@@ -1,5 +1,6 @@
-"""The miscalibration field by local averaging: residuals of a bank of labelled answers, smoothed by a Gaussian kernel, and the
-correction that keeps probabilities within [0, 1].
+"""The miscalibration field by local averaging of residuals, and the correction that stays within [0, 1].
+
+Residuals of a bank of labelled answers are smoothed by a Gaussian kernel.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from hedgerow.calibration.errors import NotEnoughData, RangeError, ShapeError
 Vectors = NDArray[np.float32]
 
 BANK = 20_000
-"""Most labelled answers that are averaged over; of more, so many are drawn."""
+"""Maximum number of labelled answers in the bank; of more, a random sample is used."""
 
 _BLOCK = 1024
-"""Queries worked on at a time: the kernel of all of them against the bank is never held."""
+"""Number of queries processed at a time, so that the whole kernel matrix is never in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class Smoothed:
 
 
 def vectors(name: str, values: ArrayLike) -> Vectors:
-    """Rows of finite numbers, or an error that names the argument."""
+    """Rows of finite numbers; raises an error that names the argument."""
     array = np.asarray(values, dtype=np.float32)
     if array.ndim != 2 or 0 in array.shape:
         raise ShapeError(f"{name} must be rows of numbers, got shape {array.shape}")
@@ -48,13 +49,13 @@ def vectors(name: str, values: ArrayLike) -> Vectors:
 
 
 def residuals(confidence: ArrayLike, correct: ArrayLike) -> FloatArray:
-    """Y - f: above 0 where an answer was better than its confidence."""
+    """Outcome minus confidence: above 0 = the answer was better than its confidence."""
     f, y = same_shape(confidence=probabilities("confidence", confidence), correct=outcomes("correct", correct))
     return np.asarray(y - f, dtype=np.float64)
 
 
 def draw_bank(size: int, rng: np.random.Generator, limit: int = BANK) -> NDArray[np.int64]:
-    """Indices of the answers that are averaged over: all, or `limit` of them drawn evenly."""
+    """Indices of the bank's answers: all, or `limit` of them at random."""
     return np.arange(size) if size <= limit else np.sort(rng.choice(size, limit, replace=False))
 
 
@@ -156,5 +157,7 @@ def best_scale(confidence: ArrayLike, delta: ArrayLike, correct: ArrayLike) -> f
 
 
 def proxy(confidence: ArrayLike, delta: ArrayLike, correct: ArrayLike) -> float:
-    """Brier score of f + delta on validation answers: what a geometry is chosen by (arXiv 2605.13484, equation 6); lower is better."""
+    """Brier score of f + delta on validation answers, for choosing a geometry (arXiv 2605.13484, equation 6); lower is
+    better.
+    """
     return float(np.mean((residuals(confidence, correct) - numbers("delta", delta)) ** 2))

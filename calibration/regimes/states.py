@@ -1,4 +1,4 @@
-"""An adaptive map learned from every number of answers, and held-out questions as such a map judges them."""
+"""Learns an adaptive map for every number of answers, and evaluates held-out questions with it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STRENGTHS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 20.0)
 
 
 def learn_states(seen: Paths, rng: np.random.Generator, *, tokens: bool) -> AdaptiveMap:
-    """The map without provenance, neighbourhood or figures; it is taken to help.
+    """The map without provenance, neighbourhood or metrics; it is assumed to help.
 
     Raises
     ------
@@ -62,12 +62,12 @@ def learn_states(seen: Paths, rng: np.random.Generator, *, tokens: bool) -> Adap
 
 
 def _with_tokens(share: FloatArray, tokens: FloatArray) -> FloatArray:
-    """A constant, the expected share and both token probabilities, shape (n, N, 4)."""
+    """Columns: intercept, the expected share and both token probabilities, shape (n, N, 4)."""
     return np.dstack([np.ones_like(share), share, tokens])
 
 
 def _context(lean: FloatArray, share: FloatArray, tokens: FloatArray | None) -> FloatArray:
-    """What is known beside the counts, as `AdaptiveMap.context` gives it, shape (n, N, 2) or (n, N, 4)."""
+    """The context beside the counts, as `AdaptiveMap.context` gives it, shape (n, N, 2) or (n, N, 4)."""
     known = [lean[..., None], special.logit(np.clip(share, *SHARES))[..., None]]
     if tokens is not None:
         known.append(special.logit(np.clip(tokens, TOKEN_BOUND, 1.0 - TOKEN_BOUND)))
@@ -75,7 +75,7 @@ def _context(lean: FloatArray, share: FloatArray, tokens: FloatArray | None) -> 
 
 
 def _strength(share: FloatArray, agreeing: FloatArray, budget: int) -> float:
-    """How many answers the expected share weighs, by the likelihood of the counts (beta-binomial)."""
+    """The weight of the expected share in answers, by maximum likelihood of the counts (beta-binomial)."""
 
     def likelihood(strength: float) -> float:
         a, b = strength * share, strength * (1.0 - share)
@@ -85,7 +85,7 @@ def _strength(share: FloatArray, agreeing: FloatArray, budget: int) -> float:
 
 
 def context_at(made: AdaptiveMap, seen: Paths) -> FloatArray:
-    """What the map reads beside the counts in every state, shape (n, N, 2) or (n, N, 4)."""
+    """The context that the map uses beside the counts, in every state, shape (n, N, 2) or (n, N, 4)."""
     from_x = seen.x @ np.column_stack([unpacked(made.lean)[:, 0], unpacked(made.agree)[:, 0]])
     plain = np.concatenate([np.ones((*seen.plain.shape[:2], 1)), seen.plain], axis=-1)
     lean = from_x[:, :1] + plain @ np.array(made.lean_plain)
@@ -97,7 +97,7 @@ def context_at(made: AdaptiveMap, seen: Paths) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class States:
-    """Held-out questions in every state, as the map that did not see them judges them.
+    """Held-out questions in every state, as judged by a map that was not fitted on them.
 
     Attributes
     ----------
@@ -117,25 +117,25 @@ class States:
     prompt: Indices
 
     def drawn(self, price: float, *, alone: bool) -> Indices:
-        """How many answers are drawn to each question."""
+        """Number of answers drawn for each question."""
         each = (self.worth_alone if alone else self.worth) > price
         if alone:
             each[:, : LEAST_ALONE - 1] = True
         return np.asarray(np.argmin(each, axis=1) + 1, dtype=np.int64)
 
     def at(self, sizes: Indices, *, alone: bool) -> tuple[FloatArray, FloatArray]:
-        """Confidence and outcome of each question after so many answers."""
+        """Confidence and outcome of each question after this many answers."""
         rows = np.arange(sizes.size)
         return (self.alone if alone else self.full)[rows, sizes - 1], self.right[rows, sizes - 1]
 
     def brier(self, sizes: Indices, *, alone: bool) -> float:
-        """Brier score after so many answers, where outcomes are known."""
+        """Brier score after this many answers, on questions with known outcomes."""
         p, y = self.at(sizes, alone=alone)
         return float(np.nanmean((p - y) ** 2))
 
 
 def judged(made: AdaptiveMap, seen: Paths) -> States:
-    """States of questions that the map did not see."""
+    """States of questions that the map was not fitted on."""
     n, budget = seen.agreeing.shape
     context, drawn = context_at(made, seen), np.broadcast_to(np.arange(1.0, budget + 1.0), (n, budget))
     worth = np.zeros((2, n, budget))
