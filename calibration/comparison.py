@@ -135,7 +135,7 @@ def compare(
     [('platt', 'even'), ('identity', 'worse')]
     """
     if reference[0] not in signals or reference[1] not in kinds:
-        raise RangeError(f"the reference {' with '.join(reference)} is not among what is compared")
+        raise RangeError(f"the reference {' with '.join(reference)} is not among the compared candidates")
     columns = {name: beta_sample(signal.alpha, signal.beta, correct) for name, signal in signals.items()}
     fold, kept = _folds(columns[reference[0]], folds, groups)
     held, failed = _held_out(signals, columns, kinds, fold, folds, on_candidate)

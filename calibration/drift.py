@@ -115,7 +115,7 @@ def sequential_test(
     if not 0.0 < alpha < 1.0:
         raise RangeError(f"alpha must be in (0, 1), got {alpha!r}")
     if len(nulls) == 0:
-        raise ShapeError("nulls must hold at least one map, (1, 0) for the means as stated")
+        raise ShapeError("nulls must have at least one map; (1, 0) is for the means as stated")
     right = np.cumsum(_log_bets(p, y, nulls), axis=0)
     idle = special.logsumexp(right, axis=1) - np.log(len(nulls))
     won = np.cumsum(_log_bets(p, y, ALTERNATIVES), axis=0)
@@ -377,5 +377,5 @@ def _histogram(name: str, counts: ArrayLike) -> NDArray[np.float64]:
     if cells.shape != (CELLS,):
         raise ShapeError(f"{name} must have {CELLS} cells, got shape {cells.shape}")
     if not (cells >= 0.0).all() or cells.sum() == 0.0:
-        raise RangeError(f"{name} must hold counts >= 0 that are not all 0")
+        raise RangeError(f"{name} must have counts >= 0 that are not all 0")
     return cells

@@ -132,4 +132,4 @@ def _fit_first(kind: str, columns: tuple[FloatArray, FloatArray, FloatArray], n:
         return fit_map(kind, *columns, **options)
     except NotEnoughData as error:
         first = columns[0].size
-        raise NotEnoughData(f"{error}; these are the first {first} of {n}, which the map is fitted on") from error
+        raise NotEnoughData(f"{error}; the map is fitted on the first {first} of {n} answers") from error

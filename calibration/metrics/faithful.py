@@ -48,7 +48,7 @@ def contradiction_confidence(contradicted: ArrayLike) -> float:
     """
     flags = np.atleast_1d(probabilities("contradicted", contradicted))
     if flags.size == 0:
-        raise NotEnoughData("an assertion needs one further answer at least to be held against")
+        raise NotEnoughData("an assertion must be compared with at least one other answer")
     if ((flags > 0.0) & (flags < 1.0)).any():
         raise RangeError("contradicted must be 0 or 1")
     return float((flags.size - flags.sum()) / flags.size)

@@ -115,7 +115,9 @@ class ServingThresholds:
         if not all(isfinite(value) and 0.0 <= value <= 1.0 for value in (*starts, *words)):
             raise RangeError(f"thresholds must be in [0, 1], got {starts!r} for words from {words!r}")
         if starts != sorted(starts) or words != sorted(words) or any(t < w for w, t in self.worded):
-            raise RangeError(f"thresholds must ascend from answered to plain, and none lie below its words: {self!r}")
+            raise RangeError(
+                f"thresholds must ascend from answered to plain, and none may be below the confidence of its words: {self!r}"
+            )
 
 
 @dataclass(frozen=True, slots=True)

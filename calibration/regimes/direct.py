@@ -139,7 +139,7 @@ class DirectEstimator:
             )
         if place.size < LEAST or names.size < LEAST // 2:
             raise NotEnoughData(
-                f"{place.size} answers to {names.size} different questions: a correction that reads questions needs at least "
+                f"{place.size} answers to {names.size} different questions: a correction by questions needs at least "
                 f"{LEAST} answers to {LEAST // 2}"
             )
         self._fold = (rng.permutation(names.size) % FOLDS)[place]

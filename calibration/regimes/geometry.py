@@ -156,7 +156,7 @@ def learn_field(
         Where there is nothing to train or to choose on.
     """
     if len(train.x) < 2 or not len(validation.x) or not trainings:
-        raise NotEnoughData("a geometry needs at least two answers to learn from, one to choose on, and a training")
+        raise NotEnoughData("a geometry needs at least two training answers, one validation answer, and one setting")
     fields: list[LearnedField] = []
     for training in trainings:
         fields.append(_learn(train, validation, training, seed))

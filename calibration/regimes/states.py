@@ -30,7 +30,7 @@ def learn_states(seen: Paths, rng: np.random.Generator, *, tokens: bool) -> Adap
     names, place = np.unique(seen.prompt, return_inverse=True)
     settled = seen.right[np.isfinite(seen.right)]
     if settled.size == 0 or settled.min() == settled.max():
-        raise NotEnoughData("an adaptive map is learned from right and wrong answers: these are all of one kind")
+        raise NotEnoughData("an adaptive map needs right and wrong answers; these are all right or all wrong")
     fold = (rng.permutation(names.size) % FOLDS)[place]
     n, budget = seen.agreeing.shape
     reader = Reader.of(seen.x, seen.plain[:, 0])

@@ -58,7 +58,7 @@ class EmbeddingReader:
             Also if the text is clearly in another language than English.
         """
         if (language := language_of(text)) not in ("en", None):
-            raise LexiconError(f"embeddings read English only, and the text is in {language!r}")
+            raise LexiconError(f"the embedding reader supports English only, and the text is in {language!r}")
         return await asyncio.to_thread(perceived_by, _weights(), text, lambda: self.encode([text])[0])
 
 

@@ -104,7 +104,7 @@ def check_readable(text: str) -> None:
     """Raise an error for a text without anything to read, or without Latin letters."""
     letters = [character for character in text[:10_000] if character.isalpha()]
     if not letters and not any(character.isdigit() for character in text):
-        raise LexiconError("there is nothing to read: the text holds no letter and no digit")
+        raise LexiconError("there is nothing to read: the text has no letter and no digit")
     if letters and not any(character < "\u0250" for character in letters):
         raise LexiconError(f"the text is not in Latin script; only texts in {', '.join(languages())} can be read")
 

@@ -55,7 +55,7 @@ class ModelReader:
 
     def __post_init__(self) -> None:
         if not self.models or self.passes < 1:
-            raise LexiconError("a model reader needs one model and one pass at least")
+            raise LexiconError("a model reader needs at least one model and one pass")
 
     async def read(self, text: str) -> Beta:
         """Ask all models at once and fit a Beta to their scores by maximum likelihood."""
@@ -65,5 +65,5 @@ class ModelReader:
         answers = await asyncio.gather(*(ask(prompt) for ask in self.models for _ in range(self.passes)))
         scores = [score for answer in answers if (score := parse_score(answer)) is not None]
         if 2 * len(scores) < len(answers) or not scores:
-            raise LexiconError(f"{len(answers) - len(scores)} of {len(answers)} answers held no number from 0 to 100")
+            raise LexiconError(f"{len(answers) - len(scores)} of {len(answers)} answers have no number from 0 to 100")
         return fit_likelihood(scores)

@@ -103,7 +103,9 @@ class AskedSupport(SentenceSupport):
         """
         if len(claims) > MAX_CLAIMS:
             raise StepFailed(
-                "confidence", Reason.JUDGE_OVERLOADED, f"{len(claims)} claims, at most {MAX_CLAIMS} are asked about"
+                "confidence",
+                Reason.JUDGE_OVERLOADED,
+                f"the answer has {len(claims)} claims; a judge is asked about at most {MAX_CLAIMS}",
             )
         with anyio.move_on_after(self._budget_s):
             return read_verdicts(await self._ask(prompt(question, claims, others)), len(claims), len(others))
@@ -147,7 +149,7 @@ def read_verdicts(reply: str, claims: int, others: int) -> list[Verdicts]:
         raise StepFailed(
             "confidence",
             Reason.JUDGE_NONSENSE,
-            f"the judge's reply has not {others} letters out of s, c and n for every claim",
+            f"the judge's reply does not have {others} letters out of s, c and n for every claim",
         )
     return [tuple(_MEANS[letter] for letter in row) for row in rows]
 

@@ -79,7 +79,9 @@ def read_groups(reply: str, n: int) -> list[int]:
         raise StepFailed("cluster", Reason.JUDGE_NONSENSE, "the judge's reply is not a list of groups")
     members = [i for g in groups for i in g]
     if not all(type(i) is int for i in members) or sorted(members) != list(range(n)):
-        raise StepFailed("cluster", Reason.JUDGE_NONSENSE, f"the judge's groups do not hold each of 0..{n - 1} once")
+        raise StepFailed(
+            "cluster", Reason.JUDGE_NONSENSE, f"the judge's groups do not contain each of 0..{n - 1} exactly once"
+        )
     of = {i: number for number, g in enumerate(groups) for i in g}
     return [of[i] for i in range(n)]
 

@@ -114,7 +114,7 @@ def read_page(text: str) -> Json:
     try:
         content = json.loads(text[start + len(BLOCK) : end]) if 0 <= start < end else None
         if not isinstance(content, dict) or content.get("kind") != KIND:
-            raise InputError("the page holds no report on promises")
+            raise InputError("the page contains no report on promises")
         same = page(content) == text
     except (ValueError, KeyError, TypeError, RecursionError, CertificateError) as error:
         raise InputError("the report in the page cannot be read") from error
@@ -136,7 +136,9 @@ def report_seal(content: Json, key: bytes) -> SealState:
         return state
     certificate = Certificate.from_dict(content["certificate"])
     if certificate.check_seal(key) != "valid":
-        raise CertificateError(f"the report is as it was sealed, but the certificate {certificate.id} in it is not")
+        raise CertificateError(
+            f"the seal of the report is valid, but that of the certificate {certificate.id} in it is not"
+        )
     if content["certificates_faults"]:
         raise CertificateError(f"the chain of certificates was faulty: {content['certificates_faults'][0]}")
     for promise in content["promises"]:

@@ -179,7 +179,7 @@ async def claims(row: object, judging: Judging) -> tuple[Json, str | None]:
     """
     read = _read(LongAnswer, row)
     if not (others := [text for text in read.samples if text.strip()]):
-        raise BadInput("samples: all are empty. The claims of an answer are held against other answers.")
+        raise BadInput("samples: all are empty. The claims of an answer are compared with other answers.")
     stated = claims_of(read.answer, read.question) if read.claims is None else [_given(text) for text in read.claims]
     supporter = judging.supporter_of(read.question)
     supports = await supporter.measure_claims(read.question, stated, others, read.answer) if stated else []

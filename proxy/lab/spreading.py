@@ -326,9 +326,11 @@ class _OnRay(Generic[Context]):
             result, failure = await answer
         except errors.ActorUnavailableError as error:
             await self._back(number)
-            raise WorkerLost("its worker in the Ray cluster died; the same command asks again") from error
+            raise WorkerLost(
+                "the worker in the Ray cluster died; run the same command again to repeat the call"
+            ) from error
         except (errors.ActorDiedError, errors.RaySystemError, ConnectionError) as error:
-            raise ClusterLost("the Ray cluster does not answer; the same command continues") from error
+            raise ClusterLost("the Ray cluster does not answer; run the same command again to continue") from error
         finally:
             self._under_way[number] -= 1
         if failure is not None:

@@ -110,7 +110,7 @@ class Decider:
             reply = _Reply.model_validate_json(_unfenced(text))
             return Decided(placements(reply.sentences, offers, most), any(s.claim for s in reply.sentences), usage)
         except ValueError as error:  # a ValidationError is one
-            fault = "is not the JSON that was asked for" if isinstance(error, ValidationError) else str(error)
+            fault = "is not in the requested JSON format" if isinstance(error, ValidationError) else str(error)
             raise StepFailed("rewrite", Reason.EDITOR_NONSENSE, f"the editor's reply {fault}", usage) from error
 
 
@@ -134,12 +134,14 @@ def placements(said: Sequence[_Decision], offers: Sequence[Offer], most: int) ->
         if decision.hedge is None:
             continue
         if not decision.claim or decision.position is None:
-            raise ValueError(f"puts a hedge on sentence {decision.index}, which it calls no claim, or leaves out where")
+            raise ValueError(
+                f"puts a hedge on sentence {decision.index}, but gives no position for it or says that it is no claim"
+            )
         if decision.hedge not in {match.hedge.id for match in offer.hedges}:
-            raise ValueError(f"puts a hedge on sentence {decision.index} that was not on offer")
+            raise ValueError(f"puts a hedge on sentence {decision.index} that was not offered for it")
         chosen[decision.index] = Placement(decision.hedge, decision.position)
     if len(chosen) > most:
-        raise ValueError(f"puts {len(chosen)} hedges where {most} may be")
+        raise ValueError(f"uses {len(chosen)} hedges; {most} are allowed")
     return chosen
 
 

@@ -82,7 +82,9 @@ def weights_of(fitted: FittedMap | None) -> Weights:
     """
     if fitted is None or not fitted.weights:
         raise StepFailed(
-            "confidence", Reason.NO_WEIGHTS, "no map of the combined signal is active; hedgerow fit --signal combined"
+            "confidence",
+            Reason.NO_WEIGHTS,
+            "no map of the combined signal is active; make one with `hedgerow fit --signal combined`",
         )
     weights = dict(fitted.weights)
     bias = weights.pop("bias", 0.0)

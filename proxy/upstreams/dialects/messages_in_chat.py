@@ -140,7 +140,7 @@ def _part(block: Json, place: str) -> Json:
         return {"type": "text", "text": text_of(source.get("data"), f"{place}.source.data")}
     if kind == "document" and source.get("type") == "base64":
         return {"type": "file", "file": {"filename": str(block.get("title") or "document"), "file_data": data}}
-    raise lacking(place, f"blocks of the type {kind!r} in this form", IMAGES)
+    raise lacking(place, f"blocks of type {kind!r} with these fields", IMAGES)
 
 
 def _tools(body: Json) -> Json:

@@ -155,7 +155,7 @@ def _part(part: object, place: str) -> Json:
         return {"type": "file", "file": {name: part[name] for name in ("filename", "file_data") if part.get(name)}}
     if kind == "input_audio" and isinstance(part.get("input_audio"), dict):
         return {"type": "input_audio", "input_audio": part["input_audio"]}
-    raise lacking(place, f"parts of the type {kind!r} in this form", "send text, an `image_url` or `file_data`")
+    raise lacking(place, f"parts of type {kind!r} with these fields", "send text, an `image_url` or `file_data`")
 
 
 def _tools(body: Json) -> Json:

@@ -107,7 +107,7 @@ def sendable() -> Iterator[None]:
     try:
         yield
     except (orjson.JSONEncodeError, RecursionError) as error:
-        message = "the upstream's answer holds what cannot be sent again (nested too deeply, for one)"
+        message = "the upstream's answer cannot be encoded as JSON again (it may be nested too deeply)"
         raise UpstreamError(message, code="upstream_not_completion") from error
 
 
