@@ -225,16 +225,19 @@ def _parsed(content: Mapping[str, Any], with_map: bool) -> _LabelledRow:
 
 
 def _lot(form: Json) -> float:
-    """Probability with which whoever judged drew the answer; NaN where the row does not say, or a grader drew it: with the same for all."""
+    """Probability with which the answer was drawn for its verdict.
+
+    NaN if the row does not say, or if a grader drew it, which draws all with the same probability.
+    """
     told = form.get("propensity")
     return math.nan if told is None or form.get("kind") == "grader" else _share("propensity", told)
 
 
 def _alike(lot: FloatArray) -> tuple[NDArray[np.intp], dict[str, int]]:
-    """Which of the labels were drawn alike, by index, and how many others there are, by the reason that leaves them out.
+    """The indices of labels that are equally likely, and the number of other labels by the reason to leave them out.
 
-    Lots of one probability leave every answer as likely to be labelled as any other, whoever else labels besides. Of unequal ones it must
-    be known for each label, and a fixed seed thins them to the rarest.
+    If all drawing probabilities are equal, all labels are equally likely, whoever else labels too. If not, the
+    probability of each label must be known, and labels are thinned to the rarest with a fixed seed.
     """
     drawn = np.flatnonzero(~np.isnan(lot))
     if np.unique(lot[drawn]).size < 2:

@@ -1,4 +1,4 @@
-"""A language model that is asked one prompt at a time, without randomness: what judges of recorded answers ask."""
+"""A language model that is asked one prompt at a time, without randomness; used by judges of recorded answers."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from hedgerow.proxy.services.upstreams import open_upstream
 from hedgerow.proxy.upstreams.answers import sample_of
 
 Ask = Callable[[str], Awaitable[str]]
-"""The text that answers a prompt; a `ProxyError` where the model cannot be asked."""
+"""The reply to a prompt; raises `ProxyError` if the model cannot be asked."""
 
 
 @asynccontextmanager
 async def open_prompting(name: str, upstreams: Mapping[str, UpstreamSettings], model: str) -> AsyncIterator[Ask]:
-    """Open one of these upstreams for as long as its model is asked.
+    """Open one of these upstreams for as long as its model is used.
 
     Raises:
         ConfigError: the upstream cannot be opened.

@@ -1,4 +1,4 @@
-"""Questions from a JSONL or CSV file, each either usable or refused with its line number and a reason."""
+"""Reads questions from a JSONL or CSV file; each is usable or refused with its line number and a reason."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class Question:
     """One question to ask.
 
     Attributes:
-        line: where it stands in its file, from 1.
-        text: what the model is asked, with lettered choices where there are any.
-        gold: right answers; empty where they are not known.
-        wrong: answers known to be wrong, where the file lists them.
+        line: its line in the file, from 1.
+        text: the prompt, with lettered choices if there are any.
+        gold: right answers; empty if unknown.
+        wrong: answers known to be wrong, if the file lists them.
         choices: the choices of a multiple-choice question, in the order of their letters.
         id: the file's own name for it.
         dataset: where it comes from, as the file says.
@@ -38,25 +38,28 @@ class Question:
 
     @property
     def key(self) -> str:
-        """What it is found by again: two questions of the same text are one."""
+        """The key in ledgers: two questions with the same text are the same."""
         return hashlib.sha256(self.text.encode()).hexdigest()[:16]
 
 
 def in_order_of(seed: int, questions: Sequence[Question]) -> list[Question]:
-    """Shuffled by the seed: a longer first part adds to a shorter one, and each is as good a sample as any."""
+    """The questions shuffled by the seed.
+
+    A longer first part extends a shorter one, and each is a random sample.
+    """
     order = list(questions)
     random.Random(seed).shuffle(order)
     return order
 
 
 class _Refused(ValueError):
-    """Why a row cannot be asked."""
+    """Why a row cannot be used as a question."""
 
 
 def read_questions(path: Path, *, separator: str = "|", need_gold: bool = True) -> Iterator[Question | BadRow]:
-    """Every question of a file, in any form that `read_objects` reads. `separator` parts the answers of a cell.
+    """Every question of a file, in any form that `read_objects` reads. `separator` splits the answers of a cell.
 
-    A question that came before is left out if its right answers are the same, and refused if they are not.
+    A repeated question is left out if its right answers are the same, and refused if they differ.
 
     Raises:
         OSError: the file cannot be read.
@@ -101,7 +104,7 @@ def _question(line: int, content: Mapping[str, Any], separator: str, need_gold: 
 
 
 def _texts(fields: Mapping[str, Any], part: str, separator: str) -> tuple[str, ...]:
-    """A list of texts: a list, a cell of texts parted by `separator`, or one value."""
+    """A list of texts: from a list, a cell split by `separator`, or one value."""
     value = fields.get(part)
     if isinstance(value, str):
         value = value.split(separator)
@@ -119,7 +122,7 @@ def _with_choices(text: str, choices: tuple[str, ...]) -> str:
 
 
 def _spelled_out(gold: tuple[str, ...], choices: tuple[str, ...]) -> tuple[str, ...]:
-    """Right answers of a multiple-choice question as letters; given as a letter, or as the text of a choice."""
+    """Right answers of a multiple-choice question as letters; given as letters, or as texts of choices."""
     if not choices:
         return gold
     letters = dict(zip(ascii_uppercase, choices, strict=False))

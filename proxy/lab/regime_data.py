@@ -1,4 +1,6 @@
-"""Labelled answers with their questions, as `hedgerow regimes` and local maps read them: rows of a file or of the audit, and embeddings."""
+"""Labelled answers with their questions and embeddings, from a file or the audit, for `hedgerow regimes` and local
+maps.
+"""
 
 from __future__ import annotations
 
@@ -20,19 +22,19 @@ from hedgerow.proxy.lab.forms import found_in, in_one_form, names_of
 from hedgerow.proxy.lab.rows import confidence_of
 
 AT_A_TIME = 256
-"""Texts that an encoder is given at a time, for the progress bar; it sorts them by length itself."""
+"""Number of texts that an encoder gets at a time, for the progress bar; it sorts them by length itself."""
 LEAST_ROWS = 200
-"""Fewest labelled answers that are learned from with their questions."""
+"""Fewest labelled answers for learning from questions."""
 
 
 @dataclass(frozen=True, slots=True)
 class RegimeRow:
-    """A labelled answer: its question, the confidence before any map, the outcome, and what else the row says.
+    """A labelled answer: its question, raw confidence and outcome, and optional fields.
 
     Attributes:
-        concentration: of the confidence's Beta; 0 where it is a number.
-        group: "" where the row names none.
-        embedding: None where the row has none.
+        concentration: of the confidence's Beta; 0 if it is a number.
+        group: "" if the row has none.
+        embedding: None if the row has none.
     """
 
     text: str
@@ -45,7 +47,7 @@ class RegimeRow:
 
 @dataclass(frozen=True, slots=True)
 class RegimeRows:
-    """Rows in file order, and what is not among them: rows that cannot be used, and rows without an outcome."""
+    """Rows in file order; rows that cannot be used; and the number of rows without an outcome."""
 
     rows: tuple[RegimeRow, ...]
     bad: tuple[BadRow, ...]
@@ -54,10 +56,10 @@ class RegimeRows:
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """Rows as columns; `columns.prompt` numbers equal questions alike.
+    """Rows as columns; equal questions have equal numbers in `columns.prompt`.
 
     Attributes:
-        alpha, beta: raw confidences; their concentration is 1 where rows give a number.
+        alpha, beta: raw confidences; their concentration is 1 if rows give a number.
         texts: of every row.
         groups: of every row.
     """
@@ -91,7 +93,7 @@ def read_regime_rows(objects: Iterable[tuple[int, Mapping[str, Any] | BadRow]]) 
 
 
 def _parse(content: Mapping[str, Any]) -> RegimeRow | None:
-    """A row; None where its outcome is not known.
+    """A row; None if its outcome is unknown.
 
     Raises:
         ValueError: with the reason.
@@ -142,10 +144,11 @@ def _embedding(value: object) -> tuple[float, ...] | None:
 def questions_of(
     rows: Sequence[RegimeRow], encoder: Encoder, on_texts: Callable[[int], None] = lambda _: None
 ) -> Questions:
-    """Rows as columns, with embeddings where they bring none; each different text is encoded once.
+    """Rows as columns, with embeddings computed if the rows have none; each distinct text is encoded once.
 
     Raises:
-        InputError: too few rows, one outcome or one confidence alone, embeddings in some rows only or of different lengths, or no encoder.
+        InputError: too few rows, only one outcome or one confidence, embeddings in some rows only or of different
+            lengths, or no encoder.
     """
     if len(rows) < LEAST_ROWS:
         raise InputError(

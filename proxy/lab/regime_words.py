@@ -1,4 +1,4 @@
-"""What a regime is about, in its own words: terms that stand out, the questions nearest to its centre, the groups it is made of."""
+"""Describes a regime in words: characteristic terms, questions near its centre, and frequent groups."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ WORDS = 8
 PROMPTS = 3
 GROUPS = 3
 READ_CHARS = 2000
-"""Of a question, for its words."""
+"""Number of characters of a question that are searched for terms."""
 SHOWN_CHARS = 160
-"""Of a question, in a description."""
+"""Number of characters of a question in a description."""
 _LEAST_LIFT = 1.3
-"""How much more frequent than elsewhere a group must be to be named."""
+"""How much more frequent than elsewhere a group must be to be mentioned."""
 _WORD = re.compile(r"[^\W\d_]{3,30}")
 _PRIOR = 500.0
-"""Weight of the words of all questions in each term's odds, in documents, at most: rare words need more than a few hits."""
+"""Largest weight of all questions in the odds of a term, in documents: rare words need more than a few occurrences."""
 _COMMON = frozenset(
     [
         "the",
@@ -127,7 +127,7 @@ class Description:
     """A regime in words.
 
     Attributes:
-        words: terms that are more frequent here than elsewhere, the clearest first.
+        words: terms that are more frequent here than elsewhere, the most characteristic first.
         prompts: questions nearest to the centre, shortened.
         groups: share of each group that is more frequent here than elsewhere.
     """
@@ -138,7 +138,7 @@ class Description:
 
 
 def describe(questions: Questions, held: Indices, regime: Regime) -> Description:
-    """A regime in words, from the held-out answers in it and outside of it."""
+    """A regime in words, from the held-out answers inside and outside it."""
     inside = held[regime.rows]
     outside = np.setdiff1d(held, inside)
     return Description(
@@ -158,7 +158,7 @@ def _once(questions: Questions, rows: Indices) -> Indices:
 
 
 def contrastive_terms(inside: Iterable[str], outside: Iterable[str], most: int = WORDS) -> tuple[str, ...]:
-    """Terms whose odds of standing in a text are clearly higher inside.
+    """Terms with clearly higher odds of occurring in a text inside the regime.
 
     Source: Monroe, Colaresi & Quinn 2008, log-odds with an informative Dirichlet prior, over documents in place of words.
 
@@ -170,7 +170,7 @@ def contrastive_terms(inside: Iterable[str], outside: Iterable[str], most: int =
     total, weight = here + there, min(_PRIOR, 0.2 * (n + m))
     scores = []
     for word, count in here.items():
-        prior = weight * total[word] / (n + m + 1)  # a word of every text is not certain either
+        prior = weight * total[word] / (n + m + 1)  # a word in every text is not certain either
         a, b = count + prior, there[word] + prior
         odds = np.log(a / (n + weight - a)) - np.log(b / (m + weight - b))
         scores.append((-odds / np.sqrt(1.0 / a + 1.0 / b), word))
@@ -178,7 +178,7 @@ def contrastive_terms(inside: Iterable[str], outside: Iterable[str], most: int =
 
 
 def _documents(texts: Iterable[str]) -> tuple[Counter[str], int]:
-    """In how many texts each term stands, and the number of texts."""
+    """For each term the number of texts with it, and the number of texts."""
     counts: Counter[str] = Counter()
     n = 0
     for text in texts:

@@ -1,4 +1,4 @@
-"""Labelled answers: every row of what people have, parsed, or refused with its line and a reason."""
+"""Parses labelled answers: each row is usable, or refused with its line and a reason."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from hedgerow.proxy.lab.forms import found_in, in_one_form, names_of
 from hedgerow.proxy.types import Json, Sample
 
 WORTH = 10.0
-"""Answers that a confidence without counts is worth: the concentration of its Beta."""
+"""Number of answers that a confidence without counts is worth: the concentration of its Beta."""
 _EXPECTED = {
     "samples": "a list of answers, each a text or an object with 'text'",
     "cluster_ids": "a list of numbers or strings",
@@ -31,7 +31,7 @@ _EXPECTED = {
     "correct": "true, false, 1, 0 or null",
     "text": "a text",
 }
-"""What a field should hold; all others hold a finite number."""
+"""The expected content of a field; all others are finite numbers."""
 _EXPECTED_ITEM = {"samples": "a text or an object with 'text'", "cluster_ids": "a number or a string", "gold": "a text"}
 _FOUND = {
     dict: "an object",
@@ -45,7 +45,7 @@ _FOUND = {
 
 
 def _texts(value: object) -> object:
-    """Right answers as texts, also where they are one text or numbers."""
+    """Right answers as texts, even if given as one text or as numbers."""
     items = [] if value is None else value if isinstance(value, list) else [value]
     return [str(item) if isinstance(item, int | float) and not isinstance(item, bool) else item for item in items]
 
@@ -71,15 +71,15 @@ def _sample(item: object) -> Sample:
 
 
 class Measured(BaseModel):
-    """A row whose confidence was measured already: an audit export, or another tool's output.
+    """A row whose confidence was already measured: from an audit export, or another tool.
 
     Attributes:
         alpha, beta: the confidence before any map.
-        correct: None where the outcome is not known yet.
-        stated: whether the row gave one number, which was taken as worth `WORTH` answers.
-        picked: whether the review queue picked the answer for its confidence, as an export of the audit says by a `propensity` of 0.
-        signal, model, question: as the row says; "" where it does not.
-        answer_id: of the answer that the row is about, or is a claim of; "" where the row does not say.
+        correct: None if the outcome is unknown.
+        stated: whether the row gave one number, which counts as `WORTH` answers.
+        picked: whether the review queue selected the answer by its confidence (`propensity` 0 in an audit export).
+        signal, model, question: as in the row; "" if missing.
+        answer_id: of the answer that the row is about, or is a claim of; "" if missing.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -104,13 +104,13 @@ class Sampled(BaseModel):
     """A row with answers to one question.
 
     Attributes:
-        samples: the answers; their texts are "" where only cluster ids are given.
-        cluster_ids: which samples mean the same, where the row says so itself.
-        gold, wrong: answers known to be right and wrong; they grade the draft where nothing else says whether it is right.
-        gold_name: the field that the right answers stand in.
-        correct: the label of the draft, where the row has one.
-        answer_id: of the question, where the row says so.
-        labels: the label of each sample, where the samples have them; that of the draft counts where `correct` is None.
+        samples: the answers; their texts are "" if only cluster ids are given.
+        cluster_ids: which samples mean the same, if the row says so.
+        gold, wrong: answers known to be right and wrong; they grade the draft if there is no label.
+        gold_name: the field with the right answers.
+        correct: the label of the draft, if the row has one.
+        answer_id: of the question, if the row has one.
+        labels: the label of each sample, if given; that of the draft counts if `correct` is None.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -133,7 +133,7 @@ class Sampled(BaseModel):
         return self
 
     def verdict_of(self, draft: int) -> bool | None:
-        """What the row itself says of whether the draft is right, by the draft's index; None where only `gold` can tell."""
+        """Whether the draft is right by the row's own labels, given the draft's index; None if only `gold` can tell."""
         return self.correct if self.correct is not None or not self.labels else self.labels[draft]
 
 
@@ -141,19 +141,19 @@ Row = Measured | Sampled
 
 
 def read_rows(source: Source) -> Iterator[tuple[int, Row | BadRow]]:
-    """Line number (else: row number) and row, for every row that is not blank.
+    """(line or row number, row) for every row that is not blank.
 
     Raises:
-        OSError: where a file cannot be read; or another of `hedgerow.proxy.lab.datasets.UNREADABLE`.
+        OSError: a file cannot be read; or another of `hedgerow.proxy.lab.datasets.UNREADABLE`.
     """
     return parse_each(read_objects(source), parse_row)
 
 
 def parse_row(content: Mapping[str, Any]) -> Row:
-    """A row from its object.
+    """Parse a row from its object.
 
     Raises:
-        ValueError: with the reason, where the row cannot be used.
+        ValueError: the row cannot be used; the message is the reason.
     """
     form = in_one_form(content)
     held = confidence_of(form)
@@ -171,21 +171,24 @@ def parse_row(content: Mapping[str, Any]) -> Row:
 
 
 def is_picked(form: Json) -> bool:
-    """Whether the review queue picked the answer for its confidence (no lot would have drawn it: its propensity is 0): a map may learn from it, no mean over a route may be taken of it."""
+    """Whether the review queue selected the answer by its confidence (its propensity is 0).
+
+    Such answers may be used to fit a map, but not for means over a route.
+    """
     return form.get("propensity") == 0.0
 
 
 def confidence_of(form: Json, *, served: bool = False) -> tuple[Beta, bool] | None:
-    """The confidence that a row holds, and whether it is one number, taken as worth `WORTH` answers; None where its answers are to be measured.
+    """The confidence in a row, and whether it is one number (worth `WORTH` answers); None if it must be measured.
 
-    Counts of agreeing and other answers are a Beta, 20 : 0 too.
+    Counts of agreeing and other answers make a Beta, even 20 : 0.
 
     Args:
-        form: the row, as `in_one_form` gives it.
-        served: of a row with both, the confidence that the answer was worded at; else that before any map.
+        form: the row, as returned by `in_one_form`.
+        served: for a row with both, use the confidence that the answer was served at; else the raw one.
 
     Raises:
-        ValueError: it holds one that cannot be.
+        ValueError: its confidence is not valid.
     """
     raw = form.get("raw")
     held = form | ({"raw_alpha": raw.get("alpha"), "raw_beta": raw.get("beta")} if isinstance(raw, dict) else {})
@@ -255,7 +258,7 @@ def _nothing_known(content: Mapping[str, Any]) -> str:
 
 
 def _in_words(error: ValidationError) -> str:
-    """The first fault: where, what is expected there, and what is found."""
+    """The first error: its place, what is expected there, and what is found."""
     fault = error.errors(include_url=False)[0]
     if not fault["loc"]:
         return str(fault["msg"]).removeprefix("Value error, ")

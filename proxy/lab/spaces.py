@@ -1,4 +1,7 @@
-"""Signal space and linguistic space of one set of graded answers: a map on drafts that it did not see, and the confidence that readers perceive in them."""
+"""The confidence of graded answers before and after a map, in the signal and in the wording that readers perceive.
+
+The map is applied to drafts that it was not fitted on.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ from hedgerow.proxy.types import Json, RewriteRequest
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A graded answer: what the proxy would word, how sure the signal is of it, and whether it is right."""
+    """A graded answer: the draft, its raw confidence, and whether it is right."""
 
     key: str
     question: str
@@ -39,10 +42,10 @@ class Draft:
 
 
 async def measure_drafts(rows: Sequence[Json], signal: ConfidenceSignal, place: Place = HERE) -> list[Draft]:
-    """The drafts of graded rows, in their order; rows whose outcome is open are left out. `place`: who groups the answers.
+    """The drafts of graded rows, in order; rows without an outcome are left out. `place`: where answers are grouped.
 
     Raises:
-        StepFailed: the answers do not carry what the signal needs.
+        StepFailed: the answers lack what the signal needs.
     """
     async with place.workers(nothing) as workers:
         return [draft async for draft in workers.each(partial(_draft, signal), rows) if draft is not None]
@@ -65,7 +68,7 @@ async def word_drafts(
     ledger: Ledger,
     on_done: Callable[[], None],
 ) -> None:
-    """Word every draft that the ledger does not have at its calibrated confidence, with the parts that the route runs."""
+    """Reword every draft that is not in the ledger at its calibrated confidence, with the route's own services."""
     for draft, target in zip(drafts, targets, strict=True):
         if draft.key not in ledger.done:
             job = job_of(draft)
@@ -91,7 +94,7 @@ async def word_drafts(
 def linguistic_space(
     drafts: Sequence[Draft], worded: Sequence[Json], targets: Sequence[Beta], *, resamples: int, seed: int
 ) -> dict[str, Any]:
-    """Perceived confidence before and after, against the labels; shares of statuses, and rank agreement with the targets."""
+    """Perceived confidence before and after against the labels, shares of statuses, rank agreement with the targets."""
     languages = [language_of(draft.text, draft.question) for draft in drafts]
     perceived = [
         (perceived_confidence(draft.text, language), perceived_confidence(row["text"], language))
@@ -122,7 +125,7 @@ Columns = tuple[Any, Any, Any]
 
 
 def before_and_after(before: Columns, after: Columns, *, resamples: int, seed: int) -> dict[str, Any]:
-    """Every metric of two sets of Betas of the same answers, with intervals where asked for."""
+    """Every metric of two sets of Betas for the same answers, with intervals if requested."""
     summaries = summarise(*before), summarise(*after)
     names = [name for name in summaries[0] if name in summaries[1]] if resamples else []
     rng = np.random.default_rng(seed)
@@ -131,5 +134,5 @@ def before_and_after(before: Columns, after: Columns, *, resamples: int, seed: i
 
 
 def calibrated_betas(evaluation: Evaluation) -> list[Beta]:
-    """The calibrated confidences of the answers measured."""
+    """The calibrated confidences of the measured answers."""
     return [Beta(float(a), float(b)) for a, b in zip(*evaluation.calibrated, strict=True)]

@@ -1,7 +1,7 @@
-"""A small model in this process, run by llama.cpp and asked from one worker thread.
+"""A small model in this process, run by llama.cpp in one worker thread.
 
-Loaded once at the start, off the event loop. The answers to one call are written side by side. Calls queue up with a bound; a call that
-is cancelled stops at its next token.
+Loaded once at the start, off the event loop. The answers to one call are generated in parallel. Calls wait in a bounded
+queue; a cancelled call stops at its next token.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from hedgerow.proxy.upstreams.llama import Answer, Drawn, Llama, OnText, Options
 
 SELF = "the embedded model"
 SECONDS_PER_QUEUED_CALL = 2.0
-"""About what ten short answers take; only used for `Retry-After`."""
+"""Approximate seconds for ten short answers; only used for `Retry-After`."""
 
 BRIEF: list[Json] = [
     {"role": "system", "content": "Answer every question in a few words."},
@@ -37,11 +37,11 @@ BRIEF: list[Json] = [
     {"role": "user", "content": "How many legs does a spider have?"},
     {"role": "assistant", "content": "Eight."},
 ]
-"""What a conversation without a system message begins with, where the configuration wants brief answers."""
+"""Messages put before a conversation without a system message, if the configuration asks for brief answers."""
 
 
 async def open_embedded(name: str, settings: EmbeddedUpstream) -> EmbeddedModel:
-    """Load the model on a thread of its own; a fraction of a second for the default one.
+    """Load the model in its own thread; a fraction of a second for the default one.
 
     Raises:
         ConfigError: the library or the model file is missing, or the file is not a model.
@@ -102,11 +102,11 @@ class EmbeddedModel:
             self._waiting -= 1
 
     def _prompt(self, path: str, body: Json) -> Prompt:
-        """The messages of a chat with what goes before them, or the text to be continued.
+        """The messages of a chat with those put before them, or the text to be continued.
 
         Raises:
             BadRequest: messages or prompt are missing or of a wrong type.
-            NotFound: this model cannot do what the path asks.
+            NotFound: this model does not support the path.
         """
         check_served(SELF, path)
         _check_able(body)
@@ -160,7 +160,7 @@ class EmbeddedModel:
             return
         prompt, options = self._prompt(path, body), self._options(body)
         async with aclosing(self._pieces(prompt, options)) as pieces:
-            first = await anext(pieces)  # a refusal comes before the head of the answer
+            first = await anext(pieces)  # an error must come before the head of the answer
             head = self._envelope(body, Drawn((), 0), chat=not isinstance(prompt, str), logprobs=False)
             events = _events(
                 head, options.n, first, pieces, usage=bool((body.get("stream_options") or {}).get("include_usage"))
@@ -168,7 +168,7 @@ class EmbeddedModel:
             yield Relay(200, [(b"content-type", b"text/event-stream; charset=utf-8")], events)
 
     async def _pieces(self, prompt: Prompt, options: Options) -> AsyncGenerator[tuple[int, str] | Drawn]:
-        """Pieces of answers as they are written, each with the index of its answer; then the answers."""
+        """Pieces of answers as they are generated, each with the index of its answer; then the answers."""
         loop, queue = asyncio.get_running_loop(), asyncio.Queue[tuple[int, str] | None]()
 
         def on_text(index: int, text: str) -> None:
@@ -188,7 +188,7 @@ class EmbeddedModel:
         return [{"id": self._settings.model_name, "object": "model", "created": 0, "owned_by": "hedgerow"}]
 
     async def aclose(self) -> None:
-        """Free the model once the call under way has ended."""
+        """Free the model after the current call."""
         self._worker.shutdown(wait=False, cancel_futures=True)
 
 
@@ -202,7 +202,7 @@ def _usage(drawn: Drawn) -> Json:
 
 
 async def _outcome(work: Awaitable[Drawn]) -> Drawn | ProxyError:
-    """A failure as a value: a task group would wrap it."""
+    """An exception as a value, because a task group would wrap it."""
     try:
         return await work
     except ProxyError as error:
@@ -227,7 +227,7 @@ async def _events(
 
 
 def _check_able(body: Json) -> None:
-    """Raise `BadRequest` where tools are offered or something else than text is shown: an answer without them would look like one with them."""
+    """Raise `BadRequest` for tools or input other than text: the client could not tell that they were ignored."""
     if (body.get("tools") or body.get("functions")) and body.get("tool_choice") != "none":
         message = f"{SELF} cannot call tools; leave `tools` out, or use a route to an upstream that can"
         raise BadRequest(message, param="tools", code=Reason.TEXT_ONLY)

@@ -1,4 +1,4 @@
-"""Any server that speaks the OpenAI protocol, over connections of our own (`connections.py`)."""
+"""Any server with the OpenAI protocol, over our own connections (`connections.py`)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ HOP_BY_HOP = frozenset(
 )
 NOT_FORWARDED = HOP_BY_HOP | {"host", "content-length", "expect", "x-hedgerow-mode"}
 OWN_HEADERS = "x-hedgerow-"
-"""The proxy alone says what stands in headers that begin so; an upstream's own are not passed on."""
+"""Prefix of headers that only the proxy sets; an upstream's own are not relayed."""
 OF_THE_BODY = (
     "content-",
     "etag",
@@ -50,14 +50,17 @@ OF_THE_BODY = (
     "expires",
     "vary",
 )
-"""How the headers begin that describe a body: those of another one do not apply."""
+"""Prefixes of headers that describe a body; they do not apply to another body."""
 LAST_STATUS = 599
 _SAFE = "/%:@!$&'()*+,;=~-._"
-"""Characters of a path that are sent as they are."""
+"""Characters of a path that are sent without escaping."""
 
 
 class _Relaying:
-    """A request that is passed on, and its answer: what `relay` gives. A class, because a generator would cost every request more."""
+    """A relayed request and its answer, returned by `relay`.
+
+    A class, because a generator would make every request slower.
+    """
 
     def __init__(self, model: HttpModel, call: RawCall) -> None:
         self._model, self._call = model, call
@@ -78,14 +81,14 @@ class _Relaying:
 
 @lru_cache(maxsize=1024)
 def _is_passed_on(header: bytes) -> bool:
-    """Whether a header of the upstream's answer reaches the client."""
+    """Whether a header of the upstream's answer is relayed to the client."""
     name = header.decode("latin-1").lower()
     return name not in HOP_BY_HOP and not name.startswith(OWN_HEADERS)
 
 
 @lru_cache(maxsize=1024)
 def _is_of_the_call(header: bytes) -> bool:
-    """Whether a header reaches a client although it gets another body: request id, rate limits, time taken, when to retry."""
+    """Whether a header is relayed even with another body: request id, rate limits, processing time, when to retry."""
     return _is_passed_on(header) and not header.decode("latin-1").lower().startswith(OF_THE_BODY)
 
 
@@ -100,38 +103,41 @@ def _with_headers(read: Json, answer: Answer) -> Completion:
 
 
 def _header(answer: Answer, name: bytes) -> str | None:
-    """A header of an answer, by its name in lower case."""
+    """The value of an answer's header; `name` is in lower case."""
     value = next((value for own, value in answer.headers if own.lower() == name), None)
     return None if value is None else value.decode("latin-1")
 
 
 def _without_key(name: str, value: str) -> str:
-    """A header without the key that browsers put among the protocols of a WebSocket."""
+    """A header without the key that browsers put among the subprotocols of a WebSocket."""
     if name != "sec-websocket-protocol":
         return value
     return ", ".join(part.strip() for part in value.split(",") if "insecure-api-key" not in part)
 
 
 async def _whole(call: Call, stream: AsyncIterator[bytes]) -> Json:
-    """The completion object of an answer that comes as a stream."""
+    """The completion object of an answer that arrives as a stream."""
     return await whole(stream, DIALECTS[call.path].served(call.on_text))
 
 
 async def open_http(name: str, settings: HttpUpstream) -> HttpModel:
-    """The upstream; connections are opened by its calls."""
+    """The upstream; connections are opened when calls need them."""
     is_https = settings.base_url.startswith("https:")
     return HttpModel(name, settings, await anyio.to_thread.run_sync(_tls) if is_https else None)
 
 
 def _tls() -> ssl.SSLContext:
-    """What the machine trusts; reading it takes a while."""
+    """The TLS context with the machine's certificates; loading them takes time."""
     context = ssl.create_default_context()
     context.set_alpn_protocols(["http/1.1"])
     return context
 
 
 class HttpModel:
-    """An OpenAI-compatible server. Opened inside a running event loop; `aclose` closes its connections."""
+    """An OpenAI-compatible server.
+
+    Create it inside a running event loop; `aclose` closes its connections.
+    """
 
     def __init__(self, name: str, settings: HttpUpstream, tls: ssl.SSLContext | None) -> None:
         self.honours_n = settings.honours_n
@@ -156,8 +162,9 @@ class HttpModel:
         )
 
     async def complete(self, call: Call) -> Json:
-        """See `Upstream`. Repeats after 429, 5xx and failed connections, with jitter; a call that waits for its next try leaves its slot to
-        others.
+        """See `Upstream`. Repeats after 429, 5xx and failed connections, with jitter.
+
+        A call that waits for its next attempt frees its slot.
         """
         return await with_retries(self.name, self._complete_once, call, self._retries, self._slots)
 
@@ -179,11 +186,11 @@ class HttpModel:
         return _with_headers(checked_completion(self.name, body, DIALECTS[call.path].completion), answer)
 
     def relay(self, call: RawCall) -> _Relaying:
-        """See `Upstream`. Nothing is repeated: the client sees what the upstream said."""
+        """See `Upstream`. Nothing is repeated: the client gets the upstream's answer."""
         return _Relaying(self, call)
 
     def asked(self, call: RawCall) -> Asked:
-        """The request of a call, made where it is entered."""
+        """The request of a call, made when its context is entered."""
         return self._connections.ask(call.method, self._target(call.path), self._headers(call.headers), call.body)
 
     async def tunnel(
@@ -210,8 +217,9 @@ class HttpModel:
         return reader, writer
 
     def _target(self, target: str) -> str:
-        """Path and query of a call: below the base address; Azure's own paths, at the base address's host. With the configured query, where the target
-        does not bring its own.
+        """Path and query of a call, relative to the base address.
+
+        Azure's own paths are relative to the base address's host. The configured query is added if the target has none.
         """
         whole = target if target.startswith("/openai/") else self._base + target
         if not self._query:
@@ -235,14 +243,14 @@ class HttpModel:
         return [model for model in listed if isinstance(model, dict)]
 
     async def _read(self, answer: Answer) -> bytes:
-        """The body of an answer, whole."""
+        """The whole body of an answer."""
         return b"".join([piece async for piece in self._bounded(answer)])
 
     async def _bounded(self, answer: Answer) -> AsyncIterator[bytes]:
-        """The body of an answer piece by piece, as long as it stays under the limit.
+        """The body of an answer piece by piece, up to the size limit.
 
         Raises:
-            UpstreamError: it is over.
+            UpstreamError: the body is over the limit.
         """
         size = 0
         async for piece in answer:
@@ -253,7 +261,7 @@ class HttpModel:
             yield piece
 
     def check_status(self, status: int) -> None:
-        """Raise `UpstreamError` for a status outside HTTP's range, which no server could send on."""
+        """Raise `UpstreamError` for a status outside HTTP's range, which a server cannot relay."""
         if not 200 <= status <= LAST_STATUS:
             message = f"the upstream {self.name!r} answered with status {status}, which is not one of HTTP's"
             raise UpstreamError(message, code="upstream_broken")
@@ -263,7 +271,7 @@ class HttpModel:
         await self._connections.aclose()
 
     def _headers(self, pairs: Iterable[tuple[str, str]], *set_here: tuple[str, str]) -> list[tuple[str, str]]:
-        """The end-to-end headers, with our own key in place of the client's where one is configured."""
+        """The end-to-end headers, with our own key in place of the client's if one is configured."""
         replaced = {name for name, _ in set_here}
         kept = [(name, value) for name, value in pairs if name not in NOT_FORWARDED and name not in replaced]
         if self._key is not None:

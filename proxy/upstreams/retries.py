@@ -1,4 +1,4 @@
-"""Repeating a call that an upstream refused for the moment: after 429, 5xx and failed connections, with jitter."""
+"""Repeats calls that an upstream temporarily refused: after 429, 5xx and failed connections, with jitter."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from hedgerow.proxy.types import Json
 log = structlog.get_logger(__name__)
 
 MAX_RETRY_AFTER_S = 30.0
-"""A longer `Retry-After` is not waited for: the answer goes to the client as it is, with that header."""
+"""Longest `Retry-After` in seconds that is waited for; with a longer one the answer is relayed to the client."""
 FIRST_WAIT_S, LONGEST_WAIT_S, JITTER_S = 0.2, 5.0, 0.3
 
 
 async def with_retries(
     name: str, ask: Callable[[Call], Awaitable[Json]], call: Call, retries: int, slots: asyncio.Semaphore
 ) -> Json:
-    """Make a call in one of the slots, up to `retries` times more where it is `patient`. A call that waits for its next try leaves its slot to
-    others.
+    """Make a call in one of the slots, repeated up to `retries` times if `patient`.
+
+    A call that waits for its next attempt frees its slot.
     """
     for done in range(retries if call.patient else 0):
         try:
@@ -44,7 +45,7 @@ async def with_retries(
 
 
 def _wait_s(error: UpstreamError, done: int) -> float | None:
-    """Seconds until a call is made again: what the upstream says, else longer each time; None where that makes no sense."""
+    """Seconds until the next attempt: as the upstream says, else increasing; None if another attempt makes no sense."""
     wait_s: float = round(min(LONGEST_WAIT_S, FIRST_WAIT_S * 2**done) + random.uniform(0, JITTER_S), 3)
     if not isinstance(error, UpstreamRejected):
         return wait_s if error.code == "upstream_unreachable" else None
@@ -52,6 +53,6 @@ def _wait_s(error: UpstreamError, done: int) -> float | None:
         return None
     try:
         told_s = float(error.retry_after) if error.retry_after is not None else wait_s
-    except ValueError:  # an HTTP date: rare, and the clocks need not agree
+    except ValueError:  # an HTTP date: rare, and the clocks may differ
         return wait_s
     return told_s if 0 <= told_s <= MAX_RETRY_AFTER_S else None

@@ -1,7 +1,8 @@
 """Server-sent events in the form that OpenAI's clients read.
 
-Comment lines are safe keep-alives; custom `event:` names are not (they arrive as ghost chunks), so our own data travels in one extra
-top-level field. An error after the start is `data: {"error": ...}`, which clients raise after the chunks so far.
+Comment lines are safe keep-alives; custom `event:` names are not (clients read them as empty chunks), so our own data
+is in an extra top-level field. An error after the start is `data: {"error": ...}`, which clients raise after the
+earlier chunks.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ _END = re.compile(rb"\n\r?\n")
 
 
 class Reader:
-    """Splits a stream into its events as it comes. Takes time in proportion to the stream, however it is cut up."""
+    """Splits a stream into its events as it arrives, in time linear in its length however it is split."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
         self._tail = b""
 
     def feed(self, data: bytes) -> list[bytes]:
-        """The events that are complete with this piece, as they were sent."""
+        """The events completed by this piece, as they were received."""
         self._parts.append(data)
         window = self._tail + data
         self._tail = window[-2:]
@@ -51,19 +52,19 @@ def event(data: Any) -> bytes:
 
 
 def named_event(name: str, data: Any) -> bytes:
-    """One event with a name, as Responses and Messages have them."""
+    """One event with a name, as in Responses and Messages."""
     return b"event: " + name.encode() + b"\ndata: " + orjson.dumps(data) + b"\n\n"
 
 
 def _chunk(answer: Json, choices: list[Json]) -> Json:
-    """The head that every chunk of one answer shares: whatever the completion object holds beside choices and usage."""
+    """The fields that every chunk of an answer has: those of the completion object except choices and usage."""
     kind = "chat.completion.chunk" if is_chat(answer) else "text_completion"
     rest = {key: value for key, value in answer.items() if key not in ("choices", "usage", "object", "hedgerow")}
     return rest | {"object": kind, "choices": choices}
 
 
 def is_chat(answer: Json) -> bool:
-    """Whether a completion object is a chat's."""
+    """Whether a completion object is from chat."""
     return answer.get("object") != "text_completion"
 
 
@@ -73,7 +74,7 @@ def _delta(answer: Json, index: int, delta: Json, finish_reason: str | None = No
 
 
 def opening(answer: Json, index: int = 0, *, has_text: bool = True) -> bytes:
-    """The first chunk: the role, and no text yet; null where none will come, as in an answer that calls tools."""
+    """The first chunk: the role and an empty text; null if there will be no text, as in an answer with tool calls."""
     return event(_chunk(answer, [_delta(answer, index, {"role": "assistant", "content": "" if has_text else None})]))
 
 
@@ -83,16 +84,16 @@ def content(answer: Json, text: str, index: int = 0) -> bytes:
 
 
 def message(answer: Json, delta: Json, index: int = 0) -> bytes:
-    """Any other part of a message: tool calls, a refusal, fields that we do not know."""
+    """Any other part of a message: tool calls, a refusal, unknown fields."""
     return event(_chunk(answer, [_delta(answer, index, delta)]))
 
 
 def finish(answer: Json, reason: str | None, index: int = 0, extra: Json | None = None) -> bytes:
-    """The last chunk of a choice, with the reason it ended; our own field rides here."""
+    """The last chunk of a choice, with its finish reason and our own field."""
     chunk = _chunk(answer, [_delta(answer, index, {}, reason or "stop")])
     return event(chunk | {"hedgerow": extra} if extra is not None else chunk)
 
 
 def usage(answer: Json, counts: Json) -> bytes:
-    """The chunk without choices that `stream_options.include_usage` asks for."""
+    """The chunk without choices that `stream_options.include_usage` requests."""
     return event(_chunk(answer, []) | {"usage": counts})
