@@ -70,13 +70,14 @@ def difference(
 
     Notes
     -----
-    **Source**: confidence sequences for bounded means by betting (Waudby-Smith & Ramdas 2024, "Estimating means of bounded random
-    variables by betting"; their diversified Kelly bettor, with fixed bets in both directions). A bet of the share b that the mean is
-    larger than m multiplies the capital by 1 + b (x / m - 1), one that it is smaller by 1 - b (x - m) / (1 - m): neither is expected to
-    win where the mean is m. Capitals of both arms multiply, for a bettor on both only bets on what comes next, and a pair of means is ruled
-    out when the product reaches 1 / (1 - confidence), which happens to the true pair with at most that probability (Ville 1939).
-    The interval holds the differences of all pairs that are left. It assumes means that stay as they are, and values that
-    do not depend on each other: many answers of one conversation count as fewer.
+    **Source**: confidence sequences for bounded means by betting (Waudby-Smith & Ramdas 2024, "Estimating means of
+    bounded random variables by betting"; their diversified Kelly bettor, with fixed bets in both directions). A bet
+    with the share b that the mean is larger than m multiplies the capital by 1 + b (x / m - 1); a bet that it is
+    smaller by 1 - b (x - m) / (1 - m). Neither is expected to win if the mean is m. The capitals of both arms are
+    multiplied, since each bet depends only on earlier values. A pair of means is ruled out when the product reaches 1 /
+    (1 - confidence), which happens to the true pair with at most probability 1 - confidence (Ville 1939). The interval
+    contains the differences of all remaining pairs. It assumes constant means and independent values: many answers of
+    one conversation count as fewer.
 
     Examples
     --------

@@ -59,9 +59,10 @@ def spread(level: ArrayLike, asked: ArrayLike, lot: ArrayLike) -> Indices:
 
     Notes
     -----
-    **Source**: proportional allocation in stratified sampling (Cochran, Sampling Techniques, 1977, 5.3-5.6), one draw at a time. Every answer
-    is as likely to be asked as any other, up to the rounding of shares, so means over what was asked are those of all answers, with a variance that is at most
-    that of a simple random sample; and a map of the wrong form is fitted where the answers lie. **Deviates**: none.
+    **Source**: proportional allocation in stratified sampling (Cochran, Sampling Techniques, 1977, 5.3-5.6), one draw
+    at a time. Up to rounding, every answer is equally likely to be asked. So means over the asked answers estimate
+    those of all answers, with a variance of at most that of a simple random sample; and a map of the wrong form is
+    fitted where the answers are. **Deviates**: none.
 
     Examples
     --------

@@ -103,8 +103,9 @@ def compare(
     kinds : Sequence[str]
         Names in `hedgerow.calibration.maps.KINDS`.
     reference : tuple[str, str]
-        One of the signals and one of the kinds: chosen before the answers are looked at, such as what `hedgerow fit` learns by default.
-        Intervals around the difference to the best would flatter it, for it was chosen by the same answers.
+        One of the signals and one of the kinds, chosen before the answers are looked at, such as the default of
+        `hedgerow fit`. Intervals around the difference to the best candidate would be biased, because it was chosen on
+        the same answers.
     folds, resamples : int
         >= 2; folds are dealt once, the same for all.
     rng : numpy.random.Generator
@@ -121,9 +122,9 @@ def compare(
 
     Notes
     -----
-    Intervals of all differences together: estimate -+ c s_j with s_j the standard error over paired bootstrap resamples and c the 95 % quantile of
-    their largest |deviation| / s_j, Romano & Wolf, Econometrica 73 (2005), without their steps; s_j is widened by `shared_training`.
-    docs/evidence/intervals.md has how often they hold.
+    Simultaneous intervals of all differences: estimate -+ c s_j, with s_j the standard error over paired bootstrap
+    resamples and c the 95 % quantile of their largest |deviation| / s_j (Romano & Wolf, Econometrica 73 (2005), without
+    their steps); s_j is widened by `shared_training`. docs/evidence/intervals.md has their measured coverage.
 
     Examples
     --------

@@ -90,19 +90,21 @@ def sequential_test(
     likelihood ratios as in Arnold, Henzi & Ziegel 2023 (sequentially valid tests for forecast calibration), with the stake spread
     over starting times as in the mixtures of Shin, Ramdas & Rinaldo 2023 (e-detectors).
 
-    An alternative says q = sigmoid(w logit(p) + b) where the map said p. Its bet multiplies by y q / p + (1 - y)(1 - q) / (1 - p),
-    whose expectation is 1 if E[y] = p. With several nulls the idle capital is their mean likelihood and the whole is divided by
-    the largest of them, as in universal inference (Wasserman, Ramdas & Balakrishnan 2020): a martingale divided by at least its own null. A grade
-    y between 0 and 1 multiplies by (q / p)^y ((1 - q) / (1 - p))^(1 - y), which is at most the weighted sum above: bets stay ratios of likelihoods,
-    as the division by a null needs. Before answer s (from 1) the share T / (T + s - 1) - T / (T + s) of the capital, T = `PATIENCE`,
-    is staked, spread evenly over `ALTERNATIVES`; the rest stays idle. So a map that was right for long is not
-    defended by the bets that it has won: a change after v answers costs about 2 ln(v / T) nats more evidence, not an amount that grows with v.
+    An alternative predicts q = sigmoid(w logit(p) + b) where the map predicts p. Its bet multiplies by y q / p + (1 -
+    y)(1 - q) / (1 - p), whose expectation is 1 if E[y] = p. With several nulls the idle capital is their mean
+    likelihood, and the whole is divided by the largest of them, as in universal inference (Wasserman, Ramdas &
+    Balakrishnan 2020): a martingale divided by at least its own null. A grade y between 0 and 1 multiplies by (q / p)^y
+    ((1 - q) / (1 - p))^(1 - y), which is at most the weighted sum above, so bets remain ratios of likelihoods, as the
+    division by a null needs. Before answer s (from 1) the share T / (T + s - 1) - T / (T + s) of the capital, T =
+    `PATIENCE`, is staked, spread evenly over `ALTERNATIVES`; the rest stays idle. So a long time without a fault does
+    not delay an alarm by lost bets: a change after v answers needs about 2 ln(v / T) nats more evidence, not an amount
+    that grows with v.
 
-    **Deviates**: e-detectors with a bounded average run length are quicker after a late change; a probability of false alarm
-    over the whole life of a map says more to whoever is woken by one.
+    **Deviates**: e-detectors with a bounded average run length are faster after a late change; a bound on the
+    probability of any false alarm in the life of a map is easier to understand for the person who gets the alarm.
 
-    What is tested is the truth of the means *given that an outcome is reported*. Choosing answers by their confidence is
-    fine; users who report wrong answers more eagerly than right ones are not.
+    The test is of the means *given that an outcome is reported*. Choosing answers by their confidence is fine; it is a
+    problem if users report wrong answers more often than right ones.
 
     Examples
     --------
@@ -189,10 +191,11 @@ def plausible(information: Sequence[float], *, alpha: float = 0.01) -> tuple[tup
 
     Notes
     -----
-    **Source**: Wald's region, chi-squared with two degrees of freedom: -2 ln(alpha). A direction of which the data say nothing (all means equal)
-    is left at the identity. The probability of ever raising a false alarm is at most the sum of both alphas for the maps that are listed. **Deviates**: the
-    region is covered by these, not filled. Of a truth between them the nearest speaks; a bet on what lies in the region would beat it in the end, so
-    every such alternative is a null itself.
+    **Source**: Wald's region, chi-squared with two degrees of freedom: -2 ln(alpha). A direction without information
+    (all means equal) stays at the identity. The probability of ever raising a false alarm is at most the sum of both
+    alphas for the listed maps. **Deviates**: the region is covered by these maps, not filled. For a truth between them
+    the nearest counts. An alternative in the region would in the end win against it, so every such alternative is also
+    a null.
 
     Examples
     --------
@@ -342,8 +345,8 @@ def input_test(
     Window k (from 1) is tested at level alpha / k(k + 1); the levels sum to alpha, so the bound holds however the windows depend on each
     other (Bonferroni). Windows do not overlap, and each is tested once.
 
-    A change here says that other questions are asked, or that the model answers in another way. Whether the map is wrong for them,
-    only outcomes can tell.
+    A change means that the questions are different, or that the model answers differently. Whether the map is wrong for
+    them, only outcomes can show.
 
     Examples
     --------

@@ -225,9 +225,9 @@ def random_folds(
 ) -> NDArray[np.int64]:
     """The fold of each record, in [0, folds): random among the right and among the wrong records, or by group.
 
-    At random, because records dealt in the order of their confidence make every fold a copy of the others, and figures on such folds come
-    out better than on fresh records. The seed is the records themselves: the same records give the same folds in whatever order they come.
-    Of more than `CROSS_VALIDATED` records, an even share takes part; the others are in fold `folds`.
+    Random, because folds of records in order of their confidence would be copies of each other, and metrics would look
+    better than on fresh records. The seed is computed from the records: the same records get the same folds in any
+    order. Of more than `CROSS_VALIDATED` records, an even share takes part; the others are in fold `folds`.
 
     Raises
     ------
@@ -260,11 +260,12 @@ def shared_training(folds: int) -> float:
 
     Notes
     -----
-    An answer is measured in one fold and learned from in the others. Where two maps are about as good, the difference of their scores is a sum
-    over pairs of answers, and each pair stands in it twice, once with either answer measured; taking the answers for independent counts half of
-    that variance. **Source**: the corrected variance of Nadeau & Bengio, Inference for the Generalization Error, Machine Learning 52 (2003), section 3:
-    (1/K + n_test/n_train) S^2 in place of S^2/K. **Deviates**: S^2 is estimated from single answers, not from the means of K folds, which are few.
-    Where the maps differ much, the result is wider than it need be.
+    An answer is measured in one fold and used for training in the others. If two maps are about equally good, the
+    difference of their scores is a sum over pairs of answers in which each pair occurs twice, once with either answer
+    measured; treating the answers as independent counts half of that variance. **Source**: the corrected variance of
+    Nadeau & Bengio, Inference for the Generalization Error, Machine Learning 52 (2003), section 3: (1/K +
+    n_test/n_train) S^2 in place of S^2/K. **Deviates**: S^2 is estimated from single answers, not from the means of K
+    folds, which are few. If the maps differ much, the result is wider than necessary.
 
     >>> shared_training(5)
     1.5

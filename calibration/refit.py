@@ -96,8 +96,8 @@ def refit(
 
     Notes
     -----
-    **Source**: the paired bootstrap of Efron & Tibshirani 1993, chapter 13: answers are resampled, and both maps are measured on the same
-    resample. What both get wrong alike does not blur the comparison.
+    **Source**: the paired bootstrap of Efron & Tibshirani 1993, chapter 13: answers are resampled, and both maps are
+    measured on the same resample, so that errors common to both cancel.
 
     Examples
     --------

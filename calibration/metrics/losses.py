@@ -60,11 +60,13 @@ def loss_change(
 
     Notes
     -----
-    Thirty unanimous answers, all right: were one wrong, it would cost more than all others together, and a bootstrap, which only repeats what it has
-    seen, gives that no chance. So confidences that take an outcome for next to impossible are taken to have had, besides their answers, a third of a
-    right and a third of a wrong one of their average losses; all are weighed at random. **Source**: the Bayesian bootstrap of Rubin, Annals of Statistics 9
-    (1981), with the neutral prior of Kerman, Electronic Journal of Statistics 5 (2011), for the share of right answers among those; intervals reach to the
-    estimate as those of a share do (Brown, Cai & DasGupta 2001, section 4.1.2). **Deviates**: none. docs/evidence/intervals.md has how often they hold.
+    Consider thirty unanimous answers, all right: a wrong one would cost more than all others together, but a bootstrap
+    only repeats what was observed and never includes it. So confidences that treat an outcome as nearly impossible get,
+    in addition to their answers, a third of a right and a third of a wrong answer with their average losses; all get
+    random weights. **Source**: the Bayesian bootstrap of Rubin, Annals of Statistics 9 (1981), with the neutral prior
+    of Kerman, Electronic Journal of Statistics 5 (2011), for the share of right answers among those; intervals are
+    extended to the estimate as for a share (Brown, Cai & DasGupta 2001, section 4.1.2). **Deviates**: none.
+    docs/evidence/intervals.md has their measured coverage.
 
     Examples
     --------

@@ -295,7 +295,7 @@ def m_avg_cv(mics: ArrayLike) -> Averaged:
 
 
 def d_avg_cv(mics: ArrayLike) -> Averaged:
-    """D-AvgCV: does a model tell its markers apart within a dataset?
+    """D-AvgCV: do the markers of a model differ in confidence within a dataset?
 
     D-AvgCV(M) = mean over datasets D of CV(D, M), the coefficient of variation of the MICs in D.
 
@@ -343,7 +343,7 @@ def rank_agreement(mics: ArrayLike) -> FloatArray:
 
 
 def mrc(mics: ArrayLike) -> Averaged:
-    """MRC, marker rank correlation: do markers stand in one order whatever the dataset?
+    """MRC, marker rank correlation: do markers have the same order in every dataset?
 
     MRC(M) = Fisher mean over pairs of datasets of Spearman's correlation of their MICs, over the markers that the two share.
 
@@ -369,7 +369,7 @@ def mrc(mics: ArrayLike) -> Averaged:
 def correlation_across(
     mics: ArrayLike, figures: ArrayLike, *, correlation: Callable[[ArrayLike, ArrayLike], float | None] = pearson
 ) -> Averaged:
-    """MAC and MCC: do MICs go with a figure of the datasets, their accuracy (MAC) or their cMFG (MCC)?
+    """MAC and MCC: do MICs correlate with the accuracy (MAC) or the cMFG (MCC) of the datasets?
 
     MAC(M) = Fisher mean over shared markers E of r_E, the correlation over datasets of E's MICs with the datasets' accuracies.
 

@@ -42,9 +42,10 @@ def norm_interval(
 
     Notes
     -----
-    **Source**: ours. A norm is at least 0 on every sample: noise can only raise it, resamples raise it again, and percentiles of them lie above
-    the truth of a calibrated map. The residual itself is a mean and has no bias: with D the L1 distance between that of a resample and
-    that of the data, |estimate - truth| <= D by the triangle inequality, so the estimate plus and minus the `level` quantile of D covers.
+    **Source**: ours. A norm is at least 0 on every sample: noise can only raise it, resampling raises it again, and so
+    percentiles of resamples lie above the true error of a calibrated map. The residual itself is a mean without bias:
+    with D the L1 distance between that of a resample and that of the data, |estimate - truth| <= D by the triangle
+    inequality, so the estimate plus and minus the `level` quantile of D covers the truth.
     """
     distances = _distances([residual], rng, level, resamples, on_resample)
     return _within(residual, float(np.quantile(distances, level)))
@@ -64,8 +65,9 @@ def norm_change(
 
     Notes
     -----
-    **Source**: ours. Each estimate lies within its D of the truth (`norm_interval`), so their difference lies within the sum of both, whose quantile
-    is taken over the same resamples. The interval is wide: where both confidences err alike, it does not know that they do.
+    **Source**: ours. Each estimate is within its D of the truth (`norm_interval`), so their difference is within the
+    sum of both, whose quantile is taken over the same resamples. The interval is wide, because it does not use that
+    both confidences may have the same errors.
     """
     distances = _distances([before, after], rng, level, resamples, on_resample, groups)
     change, reach = after.estimate - before.estimate, float(np.quantile(distances.sum(axis=1), level))

@@ -130,9 +130,10 @@ def paired(
 
     Notes
     -----
-    **Source**: the paired bootstrap of Efron & Tibshirani 1993, chapter 13: answers are resampled, and both confidences are measured on the same
-    resample, so that what both get wrong alike does not blur the comparison. **Deviates**: the calibration errors of points have the intervals of
-    `norm_change`, for percentiles of theirs lie too high; means of a loss have those of `loss_change`, which allow for outcomes that were not seen.
+    **Source**: the paired bootstrap of Efron & Tibshirani 1993, chapter 13: answers are resampled, and both confidences
+    are measured on the same resample, so that errors common to both cancel. **Deviates**: the calibration errors of
+    points have the intervals of `norm_change`, because percentiles of theirs are biased upwards; means of a loss have
+    those of `loss_change`, which allow for unobserved outcomes.
 
     Examples
     --------

@@ -32,11 +32,12 @@ def thinned(drawn: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.bool_]:
 
     Notes
     -----
-    An answer is labelled and kept with probability drawn * least / drawn = least, whatever it is: what is kept is a simple random sample of all
-    answers, and every test of shares is as exact on it as on labels that were drawn alike, at any n. **Source**: the acceptance-rejection method of
-    von Neumann 1951. **Deviates**: weights of 1 / drawn (Horvitz & Thompson 1952) use all labels, but leave no binomial: the tests would have to bet on
-    weighted losses, whose bounds are wider where most labels weigh alike, and conformal risk control would need weights of answers to come.
-    Of n labels about n times the harmonic share least * mean(1 / drawn) are kept.
+    An answer is labelled and kept with probability drawn * least / drawn = least, which is the same for all. So the
+    kept labels are a simple random sample of all answers, and every test of shares is exact on them, for any n.
+    **Source**: the acceptance-rejection method of von Neumann 1951. **Deviates**: weights of 1 / drawn (Horvitz &
+    Thompson 1952) use all labels, but the counts are then not binomial: the tests would have to bet on weighted losses,
+    whose bounds are wider if most labels have equal weights, and conformal risk control would need weights of future
+    answers. Of n labels about n times the harmonic share least * mean(1 / drawn) are kept.
 
     Examples
     --------

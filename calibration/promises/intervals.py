@@ -33,10 +33,10 @@ def learn_intervals(mean: FloatArray, correct: FloatArray, weights: FloatArray |
 
     Notes
     -----
-    **Source**: inductive Venn-Abers prediction (Vovk & Petej 2014; Vovk, Petej & Fedorova 2015): the new answer is put among the labelled
-    ones once as wrong and once as right, and both times the isotonic fit is read at its place. One of the two ends is perfectly
-    calibrated, whatever the data; how far they lie apart says how much one answer moves the fit there. It is not an interval that holds
-    the true probability with a stated one.
+    **Source**: inductive Venn-Abers prediction (Vovk & Petej 2014; Vovk, Petej & Fedorova 2015): the new answer is
+    added to the labelled ones once as wrong and once as right, and the isotonic fit is evaluated at its confidence both
+    times. One of the two ends is perfectly calibrated for any data; their distance shows how much one answer changes
+    the fit there. It is not an interval that contains the true probability with a stated probability.
     """
     rounded = np.rint(mean * STEPS) / STEPS
     learned: VennAbersMap = VennAbersMap.learn(rounded, correct, weights=weights).map  # type: ignore[assignment]

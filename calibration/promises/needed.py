@@ -48,9 +48,10 @@ def labels_needed(tails: Tails, wish: Wish, level: float, *, at_least: float = 0
 
     Notes
     -----
-    **Source**: ours. For each threshold the smallest number of labels with which an exact binomial test of about the level that reaches it succeeds
-    with `POWER`, at the share wrong that the labels and the confidences suggest; the smallest of all. A guess: the share is not known, and where it is
-    close to the limit twice the distance makes a quarter of the labels. Simulated in `benchmarks.evidence.promises`.
+    **Source**: ours. For each threshold the smallest number of labels with which an exact binomial test, at about its
+    level, succeeds with `POWER` if the share wrong is as the labels and the confidences suggest; the smallest of all
+    thresholds. It is an estimate: the share is unknown, and near the limit twice the distance needs a quarter of the
+    labels. Simulated in `benchmarks.evidence.promises`.
     """
     limit = wish.limit or 0.0
     if wish.subject == "plain_and_wrong":

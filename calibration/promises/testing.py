@@ -121,11 +121,12 @@ def share_wrong_within(tails: Tails, wish: Wish, level: float, inherited: float 
 
     Notes
     -----
-    **Source**: Learn then Test (Angelopoulos, Bates, Candès, Jordan & Lei 2021), whose risk here is conditional on the answer being in the set.
-    Given how many labels lie above a fixed threshold, the wrong ones among them are binomial (graded ones are bounded by betting), so each
-    p-value is exact for the conditional risk. Family-wise control by the fallback procedure (Wiens 2003; as a graph Bretz, Maurer, Brannath &
-    Posch 2009): from the highest threshold down, the level of a test that succeeds goes on to the next; several starts instead of one, since a
-    fixed sequence that begins among few labels ends there.
+    **Source**: Learn then Test (Angelopoulos, Bates, Candès, Jordan & Lei 2021), with a risk that is conditional on the
+    answer being in the set. Given the number of labels above a fixed threshold, the number of wrong ones is binomial
+    (graded ones are bounded by betting), so each p-value is exact for the conditional risk. Family-wise control by the
+    fallback procedure (Wiens 2003; as a graph Bretz, Maurer, Brannath & Posch 2009): from the highest threshold down,
+    the level of a successful test is passed to the next; with several starts, since a single sequence that begins with
+    few labels would end there.
     """
     limit = wish.limit or 0.0
     kept, carried = [], 0.0
