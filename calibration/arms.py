@@ -94,8 +94,8 @@ def difference(
     floors = [float(arm.log_capital(arm.plausible(wall)).min()) for arm in arms]
     points = [arm.plausible(wall - floor) for arm, floor in zip(arms, floors[::-1], strict=True)]
     capital = [arm.log_capital(point) for arm, point in zip(arms, points, strict=True)]
-    left = capital[0][:, None] + capital[1][None, :] < wall
-    gaps = (points[0][:, None] - points[1][None, :])[left]
+    remaining = capital[0][:, None] + capital[1][None, :] < wall
+    gaps = (points[0][:, None] - points[1][None, :])[remaining]
     slack = sum(point[1] - point[0] for point in points) + sum(arm.rounded for arm in arms)
     low, high = (gaps.min() - slack, gaps.max() + slack) if gaps.size else (-1.0, 1.0)
     return Difference(arms[0].mean, arms[1].mean, max(-1.0, float(low)), min(1.0, float(high)))

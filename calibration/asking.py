@@ -79,11 +79,11 @@ def spread(level: ArrayLike, asked: ArrayLike, lot: ArrayLike) -> Indices:
     open_rows = np.flatnonzero(~done)
     by_lot = open_rows[np.argsort(lots[open_rows], kind="stable")]
     waiting = [by_lot[levels_[by_lot] == k] for k in range(share.size)]
-    left, order = np.array([rows.size for rows in waiting]), []
+    remaining, order = np.array([rows.size for rows in waiting]), []
     for number in range(int(done.sum()) + 1, levels_.size + 1):
-        behind = np.where(left > 0, share * number - count, -np.inf)
+        behind = np.where(remaining > 0, share * number - count, -np.inf)
         k = int(behind.argmax())
-        order.append(waiting[k][-left[k]])
-        left[k] -= 1
+        order.append(waiting[k][-remaining[k]])
+        remaining[k] -= 1
         count[k] += 1.0
     return np.array(order, dtype=np.int64)

@@ -148,7 +148,7 @@ def compare(
     intervals = together(change, resamples=resamples, rng=rng, widen=shared_training(folds), groups=kept)
     rows = zip(held, losses.mean(axis=0), intervals, strict=True)
     candidates = [Candidate(*pair, float(brier), _figures(held[pair], y), change) for pair, brier, change in rows]
-    candidates.sort(key=lambda one: one.brier)
+    candidates.sort(key=lambda candidate: candidate.brier)
     return Comparison(reference, y.size, folds, float(y.mean()), tuple(candidates), failed)
 
 

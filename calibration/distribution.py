@@ -106,10 +106,10 @@ def _bregman(x: FloatArray, y: FloatArray) -> FloatArray:
     """The difference ln Gamma(y) - ln Gamma(x) - psi(x)(y - x)."""
     x, y = np.atleast_1d(x), np.atleast_1d(y)
     step = y - x
-    apart = special.gammaln(y) - special.gammaln(x) - special.digamma(x) * step
+    direct = special.gammaln(y) - special.gammaln(x) - special.digamma(x) * step
     nodes, weights = special.roots_legendre(16)
     s, w = (nodes + 1.0) / 2.0, weights / 2.0
     near = np.abs(step) <= 0.5 * x
     points = x[near, None] + step[near, None] * s
-    apart[near] = step[near] ** 2 * (special.zeta(2.0, points) @ (w * (1.0 - s)))
-    return apart
+    direct[near] = step[near] ** 2 * (special.zeta(2.0, points) @ (w * (1.0 - s)))
+    return direct

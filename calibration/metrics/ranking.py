@@ -89,9 +89,9 @@ def risk_coverage(confidence: ArrayLike, correct: ArrayLike) -> RiskCoverage:
     """
     p, y = confidence_sample(confidence, correct)
     values, place, counts = np.unique(-p, return_inverse=True, return_counts=True)
-    given = np.cumsum(counts)
+    answered = np.cumsum(counts)
     wrong = np.cumsum(np.bincount(place, 1.0 - y))
-    return RiskCoverage(coverage=given / p.size, risk=wrong / given, threshold=-values)
+    return RiskCoverage(coverage=answered / p.size, risk=wrong / answered, threshold=-values)
 
 
 def aurc(confidence: ArrayLike, correct: ArrayLike) -> float:

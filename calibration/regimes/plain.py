@@ -30,7 +30,7 @@ def plain_features(question: str, answer: str) -> tuple[float, ...]:
     question, answer = question[:MOST_CHARS], answer[:MOST_CHARS]
     asked, given = _numbers(question), _numbers(answer)
     words = _WORD.findall(question)
-    known, said = {word.lower() for word in words}, [word.lower() for word in _WORD.findall(answer)]
+    known, answer_words = {word.lower() for word in words}, [word.lower() for word in _WORD.findall(answer)]
     return (
         log1p(len(question)),
         log1p(len(asked)),
@@ -40,7 +40,7 @@ def plain_features(question: str, answer: str) -> tuple[float, ...]:
         log1p(given[0]) if given else 0.0,
         float(bool(given)),
         float(bool(given) and given[0] in asked),
-        sum(word in known for word in said) / max(1, len(said)),
+        sum(word in known for word in answer_words) / max(1, len(answer_words)),
         sum(word[0].isupper() for word in words[1:]) / max(1, len(words) - 1),
     )
 

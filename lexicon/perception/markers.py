@@ -156,12 +156,12 @@ def _epistemic(tokens: Sequence[Token], words: Sequence[str], is_phrase: bool) -
         for cue in find_cues(tokens, _book())
         if cue.base not in {"asked", "either"} and (bare or (counts(words, cue) and not _is_title(tokens, cue)))
     ]
-    found = [_Found(cue.first, cue.last, _name_of(words, cue)) for cue in cues]
-    taken = {index for of in found for index in range(of.first, of.last + 1)}
+    markers = [_Found(cue.first, cue.last, _name_of(words, cue)) for cue in cues]
+    taken = {index for of in markers for index in range(of.first, of.last + 1)}
     for first, last in not_knowing(words):
         if taken.isdisjoint(range(first, last + 1)):
-            found.append(_Found(first, last, _name_within(words, first, last)))
-    return sorted(found, key=lambda of: of.first)
+            markers.append(_Found(first, last, _name_within(words, first, last)))
+    return sorted(markers, key=lambda of: of.first)
 
 
 def _is_title(tokens: Sequence[Token], cue: Cue) -> bool:

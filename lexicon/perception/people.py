@@ -69,16 +69,16 @@ def people_read(marker: str) -> Reading:
 @lru_cache(maxsize=1)
 def _entries() -> dict[str, Hedge]:
     """Entries by their words, with and without introductory ones: "I am fairly sure" is found by "fairly sure"."""
-    found: dict[str, Hedge] = {}
+    entries: dict[str, Hedge] = {}
     for hedge in load():
         for wording in [hedge.phrase, *hedge.variants] if hedge.phrase else []:
             words = _words(wording)
-            found.setdefault(words, hedge)
+            entries.setdefault(words, hedge)
             for lead in ("i am ", "it is ", "there is a ", "it ", "i "):
                 if words.startswith(lead):
-                    found.setdefault(words.removeprefix(lead), hedge)
+                    entries.setdefault(words.removeprefix(lead), hedge)
                     break
-    return found
+    return entries
 
 
 def _words(text: str) -> str:

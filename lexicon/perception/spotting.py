@@ -121,10 +121,12 @@ def mark(text: str, language: str = "en", own: Own | None = None) -> list[Marked
 
 def _mark_translated(text: str, start: int, end: int, books: Sequence[Book]) -> Marked:
     tokens = tokenize(text, start, end)
-    found: list[Wording] = []
+    wordings: list[Wording] = []
     for book in books:
-        found += [w for w in find_wordings(tokens, book) if all(w.last < f.first or f.last < w.first for f in found)]
-    spans = (_span(text, tokens, w) for w in sorted(found, key=lambda w: w.first))
+        wordings += [
+            w for w in find_wordings(tokens, book) if all(w.last < f.first or f.last < w.first for f in wordings)
+        ]
+    spans = (_span(text, tokens, w) for w in sorted(wordings, key=lambda w: w.first))
     return Marked(start, end, tokens, [], tuple(spans))
 
 

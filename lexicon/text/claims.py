@@ -66,12 +66,12 @@ def claims(text: str, says: Says = lambda _text, _kind: True, language: str = "e
     >>> [c.statement for c in claims("She was born in Rome and died in Paris in 1934.")]
     ['She was born in Rome', 'She: died in Paris in 1934.']
     """
-    found: list[Claim] = []
+    result: list[Claim] = []
     for claim in _Reader(says, language).read(text):
-        found.append(claim)
-        if len(found) == MOST:
+        result.append(claim)
+        if len(result) == MOST:
             break
-    return tuple(found)
+    return tuple(result)
 
 
 class _Reader:

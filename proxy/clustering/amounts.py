@@ -26,7 +26,7 @@ class Amount(NamedTuple):
 
 def amounts(answer: Normal, numbers: frozenset[str]) -> list[Amount]:
     """The amounts of these numbers; "3 hours and 48 minutes" is one amount."""
-    found: list[Amount] = []
+    result: list[Amount] = []
     last = 0
     for at, (token, following) in enumerate(zip(answer.tokens, (*answer.tokens[1:], ""), strict=True)):
         if token not in numbers:
@@ -34,12 +34,12 @@ def amounts(answer: Normal, numbers: frozenset[str]) -> list[Amount]:
         unit = word_lists().units.get(following)
         # without a unit keep the number as written: a product is rounded to 28 digits
         amount = Amount(Decimal(token) * unit.size, unit) if unit else Amount(Decimal(token), _PLAIN)
-        if found and set(answer.tokens[last:at]) <= {"and"} and _adds(found[-1], amount):
-            found[-1] = Amount(found[-1].size + amount.size, amount.unit)
+        if result and set(answer.tokens[last:at]) <= {"and"} and _adds(result[-1], amount):
+            result[-1] = Amount(result[-1].size + amount.size, amount.unit)
         else:
-            found.append(amount)
+            result.append(amount)
         last = at + 2
-    return found
+    return result
 
 
 def same_amounts(a: Normal, b: Normal) -> bool:
@@ -89,10 +89,10 @@ def _is_converted(amount: Amount, every: Sequence[Amount]) -> bool:
     return any(not _is_multiple(amount.unit, other.unit) for other in every[first:last])
 
 
-def _adds(whole: Amount, part: Amount) -> bool:
+def _adds(larger: Amount, part: Amount) -> bool:
     """Whether an amount continues in a smaller unit: "5 feet 11 inches", but not "3.1 miles (5 km)"."""
-    smaller = part.unit.dimension == whole.unit.dimension and 0 <= part.size < whole.unit.size
-    return smaller and part.unit is not _PLAIN and _is_multiple(whole.unit, part.unit)
+    smaller = part.unit.dimension == larger.unit.dimension and 0 <= part.size < larger.unit.size
+    return smaller and part.unit is not _PLAIN and _is_multiple(larger.unit, part.unit)
 
 
 def _is_multiple(x: Unit, y: Unit) -> bool:

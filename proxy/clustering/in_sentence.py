@@ -108,11 +108,11 @@ def _gives_date(date: tuple[str, ...], numbers: frozenset[str], sentence: tuple[
     It may add the day or month. If it has only one date, that may be less exact: "in 1979" for "12 April 1979", unless
     the year is in the question.
     """
-    wanted, given = frozenset(date), _dates(sentence)
-    if any(wanted <= parts for parts in given):
+    wanted, dates = frozenset(date), _dates(sentence)
+    if any(wanted <= parts for parts in dates):
         return True
     years = {word for word in numbers if len(word) == 4}
-    dated = [parts for parts in given if any(len(word) >= 3 for word in parts)]
+    dated = [parts for parts in dates if any(len(word) >= 3 for word in parts)]
     return len(dated) == 1 and dated[0] < wanted and bool(years & dated[0])
 
 

@@ -66,7 +66,7 @@ async def read_drawn(
         else:
             clustering = await CLUSTERERS[clusters].cluster(row.question, [sample.text for sample in row.samples])
             right = _graded(row, clustering)
-            if all(one is None for one in right):
+            if all(label is None for label in right):
                 unsettled += 1
                 continue
             numbers = [0] * len(row.samples)

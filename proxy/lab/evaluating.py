@@ -116,10 +116,10 @@ def comparison_document(comparison: Comparison, data: str, clusters: str) -> Jso
     """Every figure of a comparison as one JSON object, candidates from best to worst."""
     candidates: list[dict[str, Any]] = [
         {
-            "signal": one.signal, "map": one.kind, "brier": one.brier, "difference": one.difference.estimate,
-            "difference_interval": [one.difference.low, one.difference.high], "verdict": one.verdict, **one.figures,
+            "signal": candidate.signal, "map": candidate.kind, "brier": candidate.brier, "difference": candidate.difference.estimate,
+            "difference_interval": [candidate.difference.low, candidate.difference.high], "verdict": candidate.verdict, **candidate.figures,
         }
-        for one in comparison.candidates
+        for candidate in comparison.candidates
     ]  # fmt: skip
     signal, kind = comparison.reference
     return {

@@ -177,7 +177,9 @@ def load_experiment(path: Path) -> Experiment:
     except ValidationError as error:
         raise refused(path, error, Experiment) from error
     base = path.parent
-    questions = tuple(one.model_copy(update={"path": base / one.path}) for one in experiment.questions)
+    questions = tuple(
+        question_set.model_copy(update={"path": base / question_set.path}) for question_set in experiment.questions
+    )
     moved = {"config": base / experiment.config, "out": base / experiment.out, "questions": questions}
     return experiment.model_copy(update=moved)
 

@@ -142,7 +142,7 @@ def _targets(target: Any) -> Any:
     """Right answers; a list that was logged as a string is parsed."""
     if isinstance(target, str) and target.startswith("["):
         try:
-            return [str(one) for one in ast.literal_eval(target)]
+            return [str(item) for item in ast.literal_eval(target)]
         except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
             return target
     return target

@@ -89,15 +89,15 @@ class Certified:
             "certified": outcome.certified, "n": outcome.n, "confidence": self.confidence, "labels_needed": outcome.labels_needed,
             "share_plain": outcome.share_plain, "share_answered": outcome.share_answered, "map_id": self.labels.map_id,
             "route": self.labels.route or None, "data": self.labels.about,
-            "promises": [{"certified": True, **promise.to_dict()} for promise in outcome.promises] + [_refused(one) for one in outcome.refused],
+            "promises": [{"certified": True, **promise.to_dict()} for promise in outcome.promises] + [_refused(refusal) for refusal in outcome.refused],
             "notes": [*self.labels.notes, *outcome.notes], "left_out": dict(self.labels.left_out),
             "certificate": self.certificate.to_dict() if self.certificate else None,
         }  # fmt: skip
 
 
-def _refused(one: Refused) -> Json:
+def _refused(refusal: Refused) -> Json:
     return {
-        "certified": False, "promise": one.wish.text, "sentence": one.wish.sentence, "reason": one.reason, "labels_needed": one.labels_needed,
+        "certified": False, "promise": refusal.wish.text, "sentence": refusal.wish.sentence, "reason": refusal.reason, "labels_needed": refusal.labels_needed,
     }  # fmt: skip
 
 
@@ -229,8 +229,8 @@ def _lot(form: Json) -> float:
 
     NaN if the row does not say, or if a grader drew it, which draws all with the same probability.
     """
-    told = form.get("propensity")
-    return math.nan if told is None or form.get("kind") == "grader" else _share("propensity", told)
+    propensity = form.get("propensity")
+    return math.nan if propensity is None or form.get("kind") == "grader" else _share("propensity", propensity)
 
 
 def _alike(lot: FloatArray) -> tuple[NDArray[np.intp], dict[str, int]]:

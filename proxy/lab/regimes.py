@@ -247,16 +247,16 @@ def _regime(made: Study, number: int) -> dict[str, Any]:
     }
 
 
-def _slice(one: Slice) -> dict[str, Any]:
+def _slice(slice_: Slice) -> dict[str, Any]:
     return {
-        "epsilon": one.epsilon,
-        "sign": {-1: "overconfident", 0: None, 1: "underconfident"}[one.sign],
-        "share_overconfident": one.share_over,
-        "share_underconfident": one.share_under,
-        "worst_gap": one.gap,
-        "interval": [one.low, one.high],
-        "brier_gap": one.brier_gap,
-        "smooth_ece_corrected": one.corrected,
+        "epsilon": slice_.epsilon,
+        "sign": {-1: "overconfident", 0: None, 1: "underconfident"}[slice_.sign],
+        "share_overconfident": slice_.share_over,
+        "share_underconfident": slice_.share_under,
+        "worst_gap": slice_.gap,
+        "interval": [slice_.low, slice_.high],
+        "brier_gap": slice_.brier_gap,
+        "smooth_ece_corrected": slice_.corrected,
     }
 
 

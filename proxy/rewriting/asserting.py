@@ -346,8 +346,8 @@ def by_whom_at(body: str, question: str) -> int | None:
     """
     if not re.search(r"\bwho", question[:LONG], re.IGNORECASE) or _SAYS_WHAT.match(body) is None:
         return None
-    found = _BY.search(body)
-    return None if found is None else found.end()
+    match = _BY.search(body)
+    return None if match is None else match.end()
 
 
 def _is_line(sentence: str, language: str, *, is_first: bool) -> bool:

@@ -223,13 +223,13 @@ def score(body: str, question: str) -> float:
     return total(_fitted()["weights"], features(body, question))
 
 
-def total(weights: Mapping[str, float], found: Iterable[str]) -> float:
+def total(weights: Mapping[str, float], names: Iterable[str]) -> float:
     """The exact sum of the weights of these features.
 
     Exact, because rounding depends on the order in which a set is iterated, which could flip a decision at the
     threshold.
     """
-    return fsum(weights.get(name, 0.0) for name in found)
+    return fsum(weights.get(name, 0.0) for name in names)
 
 
 @cache
@@ -243,15 +243,15 @@ def features(body: str, question: str) -> set[str]:
     tokens = _TOKEN.findall(body[:LONGEST_SENTENCE])
     small = ["0" if token[0].isdigit() else token.lower() for token in tokens]
     words = [token for token in small if token[0].isalpha()]
-    found = {"constant", f"ends {body[-1:]}", f"words {min(len(words) // 4, 8)}", *small}
-    found |= {f"{one} {other}" for one, other in pairwise(small)}
-    found |= {f"first {' '.join(words[:n])}" for n in (1, 2)}
-    found |= {f"first -{end}" for end in ("ing", "ly", "tion", "ed", "s") if words and words[0].endswith(end)}
-    found |= set(_signs(body, tokens, words))
+    names = {"constant", f"ends {body[-1:]}", f"words {min(len(words) // 4, 8)}", *small}
+    names |= {f"{one} {other}" for one, other in pairwise(small)}
+    names |= {f"first {' '.join(words[:n])}" for n in (1, 2)}
+    names |= {f"first -{end}" for end in ("ing", "ly", "tion", "ed", "s") if words and words[0].endswith(end)}
+    names |= set(_signs(body, tokens, words))
     if question:
         asked = {word.lower() for word in _WORD.findall(ends(question)) if len(word) > 3}
-        found.add(f"takes up {min(len(asked.intersection(words)), 3)} of the question")
-    return found | (_of_question(question) if question else {"no question"})
+        names.add(f"takes up {min(len(asked.intersection(words)), 3)} of the question")
+    return names | (_of_question(question) if question else {"no question"})
 
 
 def _signs(body: str, tokens: list[str], words: list[str]) -> Iterator[str]:
@@ -273,11 +273,11 @@ def _of_question(question: str) -> set[str]:
     text = ends(question)
     tokens = _TOKEN.findall(text)
     words = [token.lower() for token in tokens if token[0].isalpha()]
-    found = {f"asked {word}" for word in words} | {f"asked {at}: {word}" for at, word in enumerate(words[:3])}
-    found.add(f"asked numbers {min(sum(token[0].isdigit() for token in tokens), 4)}")
-    found.add(f"asked words {min(len(words) // 10, 5)}")
+    names = {f"asked {word}" for word in words} | {f"asked {at}: {word}" for at, word in enumerate(words[:3])}
+    names.add(f"asked numbers {min(sum(token[0].isdigit() for token in tokens), 4)}")
+    names.add(f"asked words {min(len(words) // 10, 5)}")
     signs = (("?", text.rstrip().endswith("?")), ("code", _CODE.search(text)), ("formula", _FORMULA.search(text)))
-    return found | {f"asked {name}" for name, there in signs if there}
+    return names | {f"asked {name}" for name, there in signs if there}
 
 
 def may_claim(sentence: str) -> bool:

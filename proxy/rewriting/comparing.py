@@ -62,9 +62,9 @@ def _compare(draft: str, rewrite: str, doubts: Doubts) -> Fault | None:
     return Fate(left, right, matched, before).fault()
 
 
-def _shared(one: Sequence[Piece], other: Sequence[Piece]) -> int:
+def _shared(first: Sequence[Piece], second: Sequence[Piece]) -> int:
     """Number of equal pieces at the start of both texts."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0].text == pair[1].text, zip(one, other, strict=False)))
+    return sum(1 for _ in takewhile(lambda pair: pair[0].text == pair[1].text, zip(first, second, strict=False)))
 
 
 def _region(
@@ -73,12 +73,12 @@ def _region(
     """The pieces that the texts do not share, and the words in them, with offsets relative to those pieces."""
     inside = tuple(parts[head : len(parts) - tail])
     shift = sum(len(part.text) for part in parts[:head])
-    found = [
+    inner_words = [
         replace(word, start=word.start - shift, end=word.end - shift)
         for word in words
         if head <= word.piece < len(parts) - tail
     ]
-    return inside, found
+    return inside, inner_words
 
 
 def _doubts(words: Sequence[Word], doubts: Doubts, known: set[str], *, fragment: bool, would: bool) -> Iterator[Doubt]:
@@ -88,8 +88,8 @@ def _doubts(words: Sequence[Word], doubts: Doubts, known: set[str], *, fragment:
         end = start
         while end < len(words) and words[end].segment == words[start].segment:
             end += 1
-        said = ["¤" if word.opaque else word.lower for word in words[start:end]]
-        for doubt in doubts.within(said, known, fragment=fragment, would=would):
+        texts = ["¤" if word.opaque else word.lower for word in words[start:end]]
+        for doubt in doubts.within(texts, known, fragment=fragment, would=would):
             yield replace(doubt, start=doubt.start + start, end=doubt.end + start)
         start = end
 
@@ -105,8 +105,8 @@ def _ends_elsewhere(left: Reading, right: Reading, matched: dict[int, int]) -> b
         if i is None or matched.get(j - 1) != i - 1 or right.units[j].word.piece == right.units[j - 1].word.piece:
             continue
         before, first = left.units[i - 1].word, left.units[i].word
-        apart = first.piece != before.piece or _STOP.search(text, before.end, first.start)
-        if not apart and first.lower == right.units[j].lower and first.lower not in _LINKS:
+        separate = first.piece != before.piece or _STOP.search(text, before.end, first.start)
+        if not separate and first.lower == right.units[j].lower and first.lower not in _LINKS:
             return True
     return False
 

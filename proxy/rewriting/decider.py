@@ -120,17 +120,17 @@ def _unfenced(text: str) -> str:
     return fenced[1] if fenced else text
 
 
-def placements(said: Sequence[_Decision], offers: Sequence[Offer], most: int) -> dict[int, Placement]:
+def placements(decisions: Sequence[_Decision], offers: Sequence[Offer], most: int) -> dict[int, Placement]:
     """The chosen placements, by sentence number.
 
     Raises:
         ValueError: sentences are missing, repeated or out of order; a hedge was not offered, has no position, or is on
             a sentence that is no claim; there are more than `most` hedges.
     """
-    if [decision.index for decision in said] != list(range(len(offers))):
+    if [decision.index for decision in decisions] != list(range(len(offers))):
         raise ValueError(f"does not name each of {len(offers)} sentences once")
     chosen: dict[int, Placement] = {}
-    for decision, offer in zip(said, offers, strict=True):
+    for decision, offer in zip(decisions, offers, strict=True):
         if decision.hedge is None:
             continue
         if not decision.claim or decision.position is None:
@@ -185,8 +185,10 @@ class DecidingRewriter:
         language = request.language or known_language_of(request.draft, request.question)
         if language is None:
             raise StepFailed("rewrite", Reason.UNKNOWN_LANGUAGE, "the answer is not in a language that has hedges")
-        found = request.hedges if language == "en" else nearest_foreign(language, request.target, len(request.hedges))
-        matches = tuple(match for match in found if not match.hedge.is_plain)
+        retrieved = (
+            request.hedges if language == "en" else nearest_foreign(language, request.target, len(request.hedges))
+        )
+        matches = tuple(match for match in retrieved if not match.hedge.is_plain)
         parts = list(pieces(request.draft))
         places = [index for index, piece in enumerate(parts) if piece.is_sentence]
         offers = [Offer(parts[index].text, matches) for index in places]
@@ -213,10 +215,10 @@ class DecidingRewriter:
         original = parts[at].text
         around = Surroundings(request.question, "".join(p.text for i, p in enumerate(parts) if i != at), language)
         bare = self._strippers.of(language).bare(original)
-        found = put(bare, original, placement, matches, around)
-        if found is None:
+        placed = put(bare, original, placement, matches, around)
+        if placed is None:
             return None
-        worded = found[1]
+        worded = placed[1]
         parts[at] = Piece(capitalise(worded) if original[:1].isupper() else worded, True)
         return "".join(piece.text for piece in parts)
 

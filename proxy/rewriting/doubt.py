@@ -181,10 +181,10 @@ class Doubts:
         starts = _starts(sentence)
         if len(sentence) <= _LONGEST and _caveats().whole.fullmatch(text) and _is_about(sentence, known):
             return [Doubt(0, len(sentence), "caveat", text)]
-        found: list[Doubt] = []
+        result: list[Doubt] = []
         begin, end = 0, len(text)
         if (match := _caveats().opening.match(text)) and _is_about(match["caveat"].split(), known):
-            found.append(_doubt(starts, match.start("caveat"), match.end("caveat") - 1, "frame", text))
+            result.append(_doubt(starts, match.start("caveat"), match.end("caveat") - 1, "frame", text))
             begin = match.end()
         tail = max([begin, *(start for start, word in starts.items() if word == len(sentence) - _LONGEST)])
         if (
@@ -193,15 +193,15 @@ class Doubts:
             and _is_about(match.group().split(), known)
         ):
             end = match.start()
-        found += self._inside(text, begin, end, starts, fragment=fragment, would=would)
+        result += self._inside(text, begin, end, starts, fragment=fragment, would=would)
         if end < len(text):
-            found.append(_doubt(starts, end, len(text), "frame", text))
-        return found
+            result.append(_doubt(starts, end, len(text), "frame", text))
+        return result
 
     def is_caveat(self, sentence: str, known: Collection[str]) -> bool:
         """Whether a sentence only says how certain the answer is."""
-        said = spoken(sentence)
-        return [doubt.kind for doubt in self.within(said, known)] == ["caveat"]
+        words = spoken(sentence)
+        return [doubt.kind for doubt in self.within(words, known)] == ["caveat"]
 
     def _inside(
         self, text: str, begin: int, end: int, starts: dict[int, int], *, fragment: bool, would: bool
@@ -216,7 +216,7 @@ class Doubts:
             if would and (match := _WOULD.match(text, start, end)):
                 matches.append(("infinitive", match))
             if matches:
-                kind, longest = max(matches, key=lambda found: found[1].end())
+                kind, longest = max(matches, key=lambda pair: pair[1].end())
                 begin = longest.end()
                 yield _doubt(starts, start, begin, kind, text)
 
@@ -255,9 +255,9 @@ def _pieces(hedge: Hedge) -> Iterator[tuple[str, str]]:
         opening, slot, tail = frame.text.partition("{")
         parts = (opening, tail.partition("}")[2]) if slot else (frame.text,)
         for part in parts:
-            said = " ".join(spoken(part))
-            if said and not _DENIES.search(said) and said not in _NOT_TAKEN:
-                yield frame.kind, said
+            words = " ".join(spoken(part))
+            if words and not _DENIES.search(words) and words not in _NOT_TAKEN:
+                yield frame.kind, words
 
 
 @lru_cache(maxsize=8)

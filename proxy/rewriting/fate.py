@@ -99,8 +99,8 @@ class Fate:
         """
         if self._clause(unit) == self._clause(lost):
             return True
-        whole = doubt.kind in ("frame", "caveat") and (self.right.opens(doubt) or self.right.unit_of(doubt)[1])
-        return whole and self._clause(unit)[0] == self._clause(lost)[0]
+        sentence_wide = doubt.kind in ("frame", "caveat") and (self.right.opens(doubt) or self.right.unit_of(doubt)[1])
+        return sentence_wide and self._clause(unit)[0] == self._clause(lost)[0]
 
     def _replaced(self, doubt: Doubt, unit: int, new: Sequence[tuple[Doubt, int]]) -> bool:
         """Whether a lost doubt of the draft has a replacement.
@@ -133,9 +133,9 @@ class Fate:
             return Fault(Reason.HEDGED_NO_CLAIM, added=doubt.phrase)
         if unit and units[unit].lower in _DESCRIBED and units[unit - 1].lower == "as":
             return Fault(Reason.ATTRIBUTION_CHANGED, added=doubt.phrase)
-        apart = doubt.kind == "frame" and (self.right.opens(doubt) or self.right.unit_of(doubt)[1])
+        set_off = doubt.kind == "frame" and (self.right.opens(doubt) or self.right.unit_of(doubt)[1])
         reported = self._said_by_others(unit, but="" if doubt.kind in ("modal", "infinitive") else "according")
-        if not apart and reported:
+        if not set_off and reported:
             return Fault(Reason.ATTRIBUTION_CHANGED, added=doubt.phrase)
         if doubt.kind == "modal" and unit and units[unit - 1].lower in _ADDRESSED:
             return Fault(Reason.MODAL_CHANGED, added=doubt.phrase)

@@ -154,10 +154,10 @@ class FactGuard:
         """
         if language != "en" or request.target.mean > CAVEAT_UP_TO:
             return False
-        said = frozenset(spoken(request.draft))
+        draft_words = frozenset(spoken(request.draft))
         new = sentences(reworded_part(request.draft, rewrite.text))
         sounds_plain = distance(perceived, self._plain(language)) <= UNREAD
-        return sounds_plain and all(self._doubts.is_caveat(sentence, said) for sentence in new)
+        return sounds_plain and all(self._doubts.is_caveat(sentence, draft_words) for sentence in new)
 
     def _meaning(self, draft: str, rewrite: str) -> Verdict | None:
         if self.entailment is None or min(self.entailment([(draft, rewrite), (rewrite, draft)])) >= self.entailed:

@@ -200,8 +200,8 @@ def note_on_list(request: RewriteRequest) -> Closing | None:
     if request.target.mean >= DOUBTFUL or not is_list(request.draft) or _STEPS.match(request.draft):
         return None
     texts = [piece.text for piece in pieces(request.draft) if piece.is_sentence]
-    stands = language == "en" and is_no_statement(request.draft, texts, request.question)
-    if stands or not any(asserts(text, language) for text in texts):
+    no_claim = language == "en" and is_no_statement(request.draft, texts, request.question)
+    if no_claim or not any(asserts(text, language) for text in texts):
         return None
     return _nearest_note(request.target, language, request.said, request.draft)
 
@@ -361,19 +361,19 @@ class _Wording:
             return None
         bare = self.stripper.bare(text)
         around = Surroundings(self.question, self._others(index), self.language)
-        left = tuple(match for match in matches if not match.hedge.is_plain)
+        remaining = tuple(match for match in matches if not match.hedge.is_plain)
         placement = None if self.decided is None else self.decided[index]
-        while left:
+        while remaining:
             if placement is None:
                 chosen = choose(
                     bare,
-                    left,
+                    remaining,
                     around,
                     text,
                     WITHIN if after_label(self.parts, index) or _NAMED_FIRST.match(text) else None,
                 )
             else:
-                chosen = put(bare, text, placement, left, around)
+                chosen = put(bare, text, placement, remaining, around)
             if chosen is None:
                 self.refused.append(f"template:{Reason.NO_FRAME}")
                 return None
@@ -385,7 +385,7 @@ class _Wording:
             if verdict.accepted:
                 return rewrite
             self.refused.append(f"template:{verdict.reason}")
-            left = tuple(match for match in left if match.hedge.id != hedge.id)
+            remaining = tuple(match for match in remaining if match.hedge.id != hedge.id)
         return None
 
     def _others(self, index: int) -> str:

@@ -53,9 +53,14 @@ def with_phrases_moved(draft: str, rewrite: str) -> str | None:
     """
     old, new = pieces(draft), pieces(rewrite)
     texts = [piece.text for piece in old]
-    for index, (one, other) in enumerate(zip(old[:_MOST_SENTENCES], new, strict=False)):
-        if one.is_sentence and other.is_sentence and one.text != other.text and len(one.text) <= _LONGEST_SENTENCE:
-            texts[index] = next(_moved(one.text, other.text), one.text)
+    for index, (before, after) in enumerate(zip(old[:_MOST_SENTENCES], new, strict=False)):
+        if (
+            before.is_sentence
+            and after.is_sentence
+            and before.text != after.text
+            and len(before.text) <= _LONGEST_SENTENCE
+        ):
+            texts[index] = next(_moved(before.text, after.text), before.text)
     moved = "".join(texts)
     return None if moved == draft else moved
 

@@ -48,7 +48,7 @@ def words_of(parts: Sequence[Piece]) -> list[Word]:
     """The words and signs of a text given in pieces. Time linear in its length."""
     hidden = _hidden("".join(part.text for part in parts))
     span = next(hidden, None)
-    found: list[Word] = []
+    result: list[Word] = []
     offset = segment = 0
     for number, piece in enumerate(parts):
         initial, prose = True, not _NOT_PROSE.match(piece.text)
@@ -66,10 +66,10 @@ def words_of(parts: Sequence[Piece]) -> list[Word]:
                 continue
             opaque = not prose or (span is not None and span[0] <= start)
             for written, lower in _parts(match.group()):
-                found.append(Word(written, lower, start, end, number, segment, initial, opaque))
+                result.append(Word(written, lower, start, end, number, segment, initial, opaque))
             initial = initial and match.lastgroup == "sign"
         offset += len(piece.text)
-    return found
+    return result
 
 
 def spoken(text: str) -> list[str]:

@@ -32,8 +32,8 @@ class TokenSignal:
         Raises:
             StepFailed: `no_logprobs` if none has them, `bad_logprobs` if one is above 0 or not a number.
         """
-        given = [samples[i].logprob_mean for i in clustering.largest]
-        means = [mean for mean in given if mean is not None]
+        scored = [samples[i].logprob_mean for i in clustering.largest]
+        means = [mean for mean in scored if mean is not None]
         if not means:
             raise StepFailed("signal", Reason.NO_LOGPROBS, "the upstream gave no token log-probabilities")
         return fit_moments([_probability(mean) for mean in means])

@@ -128,8 +128,8 @@ def own_usage(answer: Json, _choice: Json) -> Json | None:
     usage = answer.get("usage")
     if not isinstance(usage, dict) or (several := len(answer["choices"])) == 1:
         return usage if isinstance(usage, dict) else None
-    one = usage_of(answer).of_one(several)
-    own = usage | {"completion_tokens": one.completion, "total_tokens": one.prompt + one.completion}
+    average = usage_of(answer).of_one(several)
+    own = usage | {"completion_tokens": average.completion, "total_tokens": average.prompt + average.completion}
     if details := _details(usage, "completion"):
         own["completion_tokens_details"] = {name: round(_count(value) / several) for name, value in details.items()}
     return own

@@ -117,9 +117,9 @@ def _completion(conversion: Conversion, body: Json, completion: Json) -> Json:
     converted = [conversion.completion(answer) for answer in answers(conversion, body, completion)]
     choices = [one["choices"][0] | {"index": index} for index, one in enumerate(converted)]
     counts = {"usage": completion["usage"]} if isinstance(completion.get("usage"), dict) else {}
-    whole = Completion(converted[0] | {"choices": choices} | counts)
-    whole.headers = completion.headers if isinstance(completion, Completion) else ()
-    return whole
+    result = Completion(converted[0] | {"choices": choices} | counts)
+    result.headers = completion.headers if isinstance(completion, Completion) else ()
+    return result
 
 
 def _read(conversion: Conversion, headers: Sequence[tuple[str, str]], data: bytes) -> tuple[Json, bytes]:
@@ -164,8 +164,8 @@ def _error(conversion: Conversion, status: int, data: bytes) -> bytes:
 
 def _items(body: Json) -> int:
     """Number of items or messages of a request."""
-    given = body.get("input") or body.get("messages")
-    return len(given) if isinstance(given, list) else 0
+    items = body.get("input") or body.get("messages")
+    return len(items) if isinstance(items, list) else 0
 
 
 async def _aside(size: int, work: Callable[..., T], *args: object) -> T:

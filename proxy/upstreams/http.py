@@ -221,12 +221,12 @@ class HttpModel:
 
         Azure's own paths are relative to the base address's host. The configured query is added if the target has none.
         """
-        whole = target if target.startswith("/openai/") else self._base + target
+        path = target if target.startswith("/openai/") else self._base + target
         if not self._query:
-            return whole
+            return path
         sent = {name for name, _ in parse_qsl(target.partition("?")[2], keep_blank_values=True)}
         missing = urlencode({name: value for name, value in self._query.items() if name not in sent})
-        return whole + ("&" if "?" in target else "?") * bool(missing) + missing
+        return path + ("&" if "?" in target else "?") * bool(missing) + missing
 
     async def models(self, headers: Mapping[str, str]) -> list[Json]:
         """See `Upstream`."""

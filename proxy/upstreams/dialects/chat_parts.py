@@ -55,9 +55,9 @@ class Parts:
         self._growing: tuple[Kind, object] | None = None
         self._waiting: dict[tuple[Kind, object], Part] = {}
 
-    def take(self, said: Json, logprobs: object = None) -> Iterator[Step]:
+    def take(self, message: Json, logprobs: object = None) -> Iterator[Step]:
         """The steps caused by a chunk's `delta` or a whole `message`."""
-        for kind, which, piece, call in _pieces_of(said):
+        for kind, which, piece, call in _pieces_of(message):
             waits = self._growing is not None and self._growing[0] == "call" and self._growing != (kind, which)
             if waits:
                 part = self._waiting.setdefault((kind, which), Part(kind, 0))

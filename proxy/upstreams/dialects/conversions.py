@@ -130,9 +130,9 @@ class LiveAnswer:
             return begun
         if self._said is None or not self._said.finish:
             raise broken_off()
-        left = b"".join(map(self._step, self._parts.end()))
+        rest = b"".join(map(self._step, self._parts.end()))
         return (
-            begun + left + self._sent(self._words.ending(self._words.ended(self._begun, self._said, self._parts.known)))
+            begun + rest + self._sent(self._words.ending(self._words.ended(self._begun, self._said, self._parts.known)))
         )
 
     def _take_event(self, raw: bytes) -> bytes:

@@ -231,12 +231,12 @@ def item_events(block: Any, index: int, pieces: Callable[[str], Iterable[str]]) 
     yield {"type": "content_block_stop", "index": index}
 
 
-def decoded(given: str) -> Any:
+def decoded(text: str) -> Any:
     """The input of a call; incomplete JSON stays a string."""
     try:
-        return orjson.loads(given)
+        return orjson.loads(text)
     except orjson.JSONDecodeError:
-        return given
+        return text
 
 
 def _json(value: object) -> str:

@@ -183,17 +183,17 @@ def _output(body: Json) -> Json:
     return asked
 
 
-def begun(_body: Json, said: Said) -> Json:
+def begun(_body: Json, head: Said) -> Json:
     """The message for a request, without content yet."""
     return {
-        "id": f"msg_{tail_of(said.id)}",
+        "id": f"msg_{tail_of(head.id)}",
         "type": "message",
         "role": "assistant",
-        "model": said.model,
+        "model": head.model,
         "content": [],
         "stop_reason": None,
         "stop_sequence": None,
-        "usage": _counts(said.usage),
+        "usage": _counts(head.usage),
     }
 
 
@@ -201,12 +201,12 @@ def _counts(usage: Usage | None) -> Json:
     return messages.spent_in_all(usage or Usage()) | {"cache_creation_input_tokens": 0}
 
 
-def ended(begun: Json, said: Said, parts: Sequence[Part]) -> Json:
+def ended(begun: Json, head: Said, parts: Sequence[Part]) -> Json:
     """The complete message."""
     kinds, content = {part.kind for part in parts}, [item(begun, part) for part in parts]
     otherwise = "refusal" if "refusal" in kinds else "tool_use" if "call" in kinds else "end_turn"
-    why = STOPPED.get(said.finish, otherwise)
-    return begun | {"content": content, "stop_reason": why, "usage": _counts(said.usage)}
+    why = STOPPED.get(head.finish, otherwise)
+    return begun | {"content": content, "stop_reason": why, "usage": _counts(head.usage)}
 
 
 def item(begun: Json, part: Part) -> Json:

@@ -93,13 +93,13 @@ def request(body: Json) -> Json:
     return chat
 
 
-def _messages(given: object) -> list[Json]:
-    if isinstance(given, str):
-        return [{"role": "user", "content": given}]
-    if not isinstance(given, list) or not given:
+def _messages(items: object) -> list[Json]:
+    if isinstance(items, str):
+        return [{"role": "user", "content": items}]
+    if not isinstance(items, list) or not items:
         raise wrong("input", "a string or a list of items")
     messages: list[Json] = []
-    for index, item in enumerate(given):
+    for index, item in enumerate(items):
         for message in _message(item, f"input[{index}]"):
             calls = message.get("tool_calls")
             if (
@@ -202,17 +202,17 @@ def _probabilities(body: Json) -> Json:
     return {"logprobs": True} | ({"top_logprobs": top} if top else {})
 
 
-def begun(body: Json, said: Said) -> Json:
+def begun(body: Json, head: Said) -> Json:
     """The response for a request, without content yet."""
     echoed = {name: body[name] if body.get(name) is not None else value for name, value in ECHOED.items()}
     return {
-        "id": f"resp_{tail_of(said.id)}",
+        "id": f"resp_{tail_of(head.id)}",
         "object": "response",
-        "created_at": said.created,
+        "created_at": head.created,
         "status": "in_progress",
         "error": None,
         "incomplete_details": None,
-        "model": said.model,
+        "model": head.model,
         "output": [],
         "previous_response_id": None,
         "store": False,
@@ -220,11 +220,11 @@ def begun(body: Json, said: Said) -> Json:
     } | echoed
 
 
-def ended(begun: Json, said: Said, parts: Sequence[Part]) -> Json:
+def ended(begun: Json, head: Said, parts: Sequence[Part]) -> Json:
     """The complete response."""
-    why = STATUS.get(said.finish)
+    why = STATUS.get(head.finish)
     status = {"status": "incomplete", "incomplete_details": {"reason": why}} if why else {"status": "completed"}
-    counts = None if said.usage is None else responses.spent_in_all(said.usage)
+    counts = None if head.usage is None else responses.spent_in_all(head.usage)
     return begun | status | {"output": [item(begun, part) for part in parts], "usage": counts}
 
 
