@@ -87,8 +87,7 @@ def choose(
     model: str,
     fits: Callable[[FittedMap], bool] = lambda _: True,
 ) -> ActiveMap:
-    """The map for a request: for its route and model, else its model, else its route, else the default, else the
-    identity.
+    """The map for a request: for its route and model, else model, else route, else the default, else the identity.
 
     At each step the first version for the request's signal counts. If there is none, the versions are skipped with a
     warning: their input has another meaning.

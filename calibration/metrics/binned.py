@@ -1,5 +1,4 @@
-"""Binned calibration errors: the generalised ECE of distributions, and the ECE of points with bins of equal width or
-mass.
+"""Binned calibration errors: the generalised ECE of distributions, and the ECE of points (equal width or mass).
 
 Libraries that all say "ECE, 10 bins" differ by a factor of two on the same data; here the name states the estimator.
 """
@@ -180,8 +179,9 @@ def reliability_equal_mass(confidence: ArrayLike, correct: ArrayLike, *, bins: i
 
 
 def equal_mass_starts(ascending: FloatArray, bins: int) -> NDArray[np.intp]:
-    """Index at which each bin but the first begins in ascending values; equal values share a bin. At most bins - 1
-    indices.
+    """Index at which each bin but the first begins in ascending values; at most bins - 1.
+
+    Equal values share a bin.
     """
     wanted = ascending[(np.arange(1, bins) * ascending.size) // bins]
     starts = np.unique(np.searchsorted(ascending, wanted, side="left"))

@@ -13,8 +13,9 @@ from hedgerow.calibration.metrics.bootstrap import Indices, Interval, require_re
 Loss = Callable[[ArrayLike, ArrayLike, ArrayLike], FloatArray]
 """The loss of each answer, from (alpha, beta, correct)."""
 _IMPOSSIBLE = 1e-3
-"""Mean up to which (or up to 1 minus which) a confidence treats an outcome as nearly impossible, as unanimous samples
-do.
+"""Mean up to which a confidence treats an outcome as nearly impossible, as unanimous samples do.
+
+Means from 1 minus this do so for the other outcome.
 """
 _UNSEEN = 1.0 / 3.0
 """Pseudo-answers with each outcome that such confidences get; so the median of the posterior is the observed share."""
@@ -94,9 +95,7 @@ def loss_change(
 
 
 def _weighed(n: int, unseen: int, groups: ArrayLike | None) -> tuple[FloatArray, Indices]:
-    """The number of answers behind each random weight, and the index of the weight of each answer and each unseen
-    outcome.
-    """
+    """(number of answers behind each random weight, index of the weight of each answer and each unseen outcome)."""
     _, place = np.unique(np.arange(n) if groups is None else np.asarray(groups), return_inverse=True)
     seen = int(place.max()) + 1
     return np.repeat([1.0, _UNSEEN], [seen, unseen]), np.concatenate([place, seen + np.arange(unseen)])
@@ -105,9 +104,7 @@ def _weighed(n: int, unseen: int, groups: ArrayLike | None) -> tuple[FloatArray,
 def _losses(
     loss: Loss, before: tuple[FloatArray, FloatArray], after: tuple[FloatArray, FloatArray], correct: FloatArray
 ) -> FloatArray:
-    """Losses before, after, and their difference, shape (3, n + unseen): of each answer, then averages of unseen
-    outcomes.
-    """
+    """Losses before, after, and their difference, shape (3, n + unseen): by answer, then means of unseen outcomes."""
     mean = before[0] / (before[0] + before[1])
     extremes = [at for at in (mean < _IMPOSSIBLE, mean > 1.0 - _IMPOSSIBLE) if at.any()]
     columns = []

@@ -228,8 +228,8 @@ class Certificate:
         return tuple(promise for promise in self.promises if covers(promise))
 
     def sealed(self, key: bytes, previous: str = "") -> Certificate:
-        """The certificate after `previous`, with its seal: an HMAC with the audit's hash key, or a checksum without a
-        key.
+        """The certificate after `previous`, with its seal: an HMAC with the audit's hash key, or a checksum if it is
+        empty.
         """
         placed = replace(self, previous=previous)
         return replace(placed, seal=sign(placed.to_dict(), key))

@@ -68,9 +68,7 @@ def labels_needed(tails: Tails, wish: Wish, level: float, *, at_least: float = 0
 
 
 def _expected(tails: Tails) -> FloatArray:
-    """The share wrong above each threshold by the confidences, scaled to the overall share wrong; 1 where none are
-    above.
-    """
+    """The share wrong above each threshold by the confidences, scaled to the overall share; 1 where none are above."""
     confidence = -np.sort(-tails.confidence)
     above = np.concatenate([[0.0], np.cumsum(1.0 - confidence)])[tails.n.astype(np.int64)]
     share = np.divide(above, tails.n, out=np.ones_like(above), where=tails.n > 0)

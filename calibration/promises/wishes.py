@@ -99,8 +99,9 @@ class Wish:
 
     @property
     def rank(self) -> float:
-        """Order of the nested sets: 0 for all answered ones, the words' confidence, 1 for plain. Higher = fewer
-        answers.
+        """Order of the nested sets: 0 for answered, the words' confidence for worded, 1 for plain.
+
+        Higher = fewer answers.
         """
         return {"answered": 0.0, "worded": self.words_from or 0.0}.get(self.subject, 1.0)
 

@@ -1,5 +1,6 @@
-"""Finds regimes: kinds of questions where answers are right less or more often than their confidence; tested on
-held-out data.
+"""Finds regimes: kinds of questions whose answers are right more or less often than their confidence.
+
+They are tested on held-out answers.
 """
 
 from __future__ import annotations

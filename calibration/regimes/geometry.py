@@ -32,8 +32,9 @@ Done = Callable[[], None]
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """The settings for learning a geometry; the defaults are those of arXiv 2605.13484 for language models (appendix
-    D).
+    """The settings for learning a geometry.
+
+    The defaults are those of arXiv 2605.13484 for language models (appendix D).
 
     Attributes
     ----------

@@ -47,9 +47,7 @@ def ridge(columns: FloatArray, y: FloatArray, penalty: float) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """The columns for learning a linear function of embedding and plain features, and the transformation of its
-    weights.
-    """
+    """The columns for learning a linear function of embedding and plain features; converts its weights back."""
 
     mean: FloatArray
     directions: FloatArray

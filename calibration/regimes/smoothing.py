@@ -157,7 +157,8 @@ def best_scale(confidence: ArrayLike, delta: ArrayLike, correct: ArrayLike) -> f
 
 
 def proxy(confidence: ArrayLike, delta: ArrayLike, correct: ArrayLike) -> float:
-    """Brier score of f + delta on validation answers, for choosing a geometry (arXiv 2605.13484, equation 6); lower is
-    better.
+    """Brier score of f + delta on validation answers, to choose a geometry (arXiv 2605.13484, equation 6).
+
+    Lower is better.
     """
     return float(np.mean((residuals(confidence, correct) - numbers("delta", delta)) ** 2))

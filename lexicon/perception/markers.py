@@ -1,8 +1,6 @@
-"""Finds the epistemic markers of a text, each with a standardised name, which marker internal confidence counts.
-English.
+"""Finds the epistemic markers of an English text, with the standardised names that MIC counts.
 
-The grammar of cues (cues.py) finds them, with a shorter word list (`data/perception/markers.json`) and a test of the
-words around each (marker_context.py).
+MIC: marker internal confidence.
 """
 
 from __future__ import annotations
@@ -130,8 +128,9 @@ def _of_sentence(text: str, start: int, end: int, *, is_phrase: bool = False) ->
 
 
 def _may_hold(parts: Sequence[str]) -> bool:
-    """A quick test whether a sentence of these words, split at apostrophes and hyphens, may have a marker; most have
-    none.
+    """A quick test whether a sentence may have a marker; most have none.
+
+    `parts` are its words, split at apostrophes and hyphens.
     """
     return not _signs().isdisjoint(parts) or not (LACKING.isdisjoint(parts) or LACKED.isdisjoint(parts))
 

@@ -36,16 +36,18 @@ class Reading:
 
     @property
     def decisiveness(self) -> float | None:
-        """Decisiveness of a sentence with it, in [0, 1]: 1 if it sounds as sure as a plain assertion; None if `mean` is
-        None.
+        """Decisiveness in [0, 1] of a sentence with it; None if `mean` is None.
+
+        1 if it sounds at least as sure as a plain assertion.
         """
         return None if self.beta is None else float(decisiveness(self.beta.mean))
 
 
 @lru_cache(maxsize=4096)
 def people_read(marker: str) -> Reading:
-    """The reading of a standardised marker: by its lexicon entry, else by the fitted reader, which does not know all
-    words.
+    """The reading of a standardised marker: by its lexicon entry, else by the fitted reader.
+
+    The fitted reader does not know all words.
 
     Raises
     ------

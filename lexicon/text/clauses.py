@@ -119,9 +119,7 @@ def subject_of(sentence: str) -> str:
 
 
 def _begins_clause(left: str, right: str, joint: str) -> bool | None:
-    """Whether the part after a joint has its own subject (True), continues the previous one (False), or is no clause
-    (None).
-    """
+    """Whether the part after a joint has its own subject (True), continues the one before (False) or neither (None)."""
     words = [match.group() for match in _WORD.finditer(right[:200])]
     first, second = words[0].lower(), words[1].lower()
     if first in _SUBJECTS:

@@ -374,9 +374,7 @@ def _auxiliary(token: re.Match[str], lower: str, following: str) -> _Verb:
 
 
 def _after_subject(tokens: list[re.Match[str]], i: int) -> bool:
-    """An "-ed" word directly after a name or a plural and before more words: more likely a past tense than an
-    adjective.
-    """
+    """Whether an "-ed" word is probably a past tense: directly after a name or a plural, and before more words."""
     previous = tokens[i - 1].group()
     if previous.lower() in w.ADVERBS | w.DETERMINERS or previous.endswith("ly"):
         return False

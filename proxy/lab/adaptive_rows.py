@@ -79,8 +79,9 @@ async def read_drawn(
 
 
 def _graded(row: Sampled, clustering: Clustering) -> tuple[bool | None, ...]:
-    """Which answers are right: by their own labels, by the right answers, or by the draft's label, which holds for its group. If the draft is
-    right, answers with another meaning are wrong; if it is wrong, they are unknown.
+    """Which answers are right: by their own labels, by the right answers, or by the draft's label for its group.
+
+    If the draft is right, answers with another meaning are wrong; if it is wrong, they are unknown.
     """
     if row.labels:
         return row.labels

@@ -1,5 +1,6 @@
-"""Recorded answers, each with further answers to the same question: read twice, measured one at a time. Measured rows are kept in a ledger
-under a key made from their content, so that no judge is paid for twice.
+"""Recorded answers, each with further answers to the same question: read twice, measured one at a time.
+
+Measured rows are kept in a ledger under a key made from their content, so that no judge is paid for twice.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
-"""Read labelled data: JSON lines or a JSON list (plain, .gz or .xz), CSV, Parquet, data frames of pandas and polars, logs of evaluations.
-Each row becomes an object with its line number, or a `BadRow` with the line and a reason.
+"""Read labelled data: JSON lines or lists, CSV, Parquet, data frames of pandas and polars, logs of evaluations.
+
+JSON and CSV may be compressed (.gz or .xz). Each row becomes an object with its line number, or a `BadRow` with the
+line and a reason.
 """
 
 from __future__ import annotations

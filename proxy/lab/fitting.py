@@ -140,8 +140,9 @@ def refit_route(
     version: str | None,
     claims: bool = False,
 ) -> RouteRefit:
-    """Fit on the first part of a route's verdicts, of answers or of claims of long ones, and compare on the rest. The new map is stored, not
-    activated.
+    """Fit on the first part of a route's verdicts, of answers or of claims of long ones, and compare on the rest.
+
+    The new map is stored, not activated.
 
     Raises:
         NoVerdicts: there are no verdicts to fit on.

@@ -18,8 +18,9 @@ Other = TypeVar("Other")
 
 
 def rows_of_logs(objects: Iterator[tuple[int, Json | Other]]) -> Iterator[tuple[int, Json | Other]]:
-    """Rows with `question`, `samples` and `gold`, or with `confidence` and `correct`, if the first object is from a log; else the objects
-    unchanged. Rows that are not objects are unchanged too.
+    """Rows with `question`, `samples` and `gold`, or `confidence` and `correct`, if the first object is from a log.
+
+    Otherwise the objects are unchanged. Rows that are not objects are unchanged too.
     """
     first = next(objects, None)
     if first is None:

@@ -1,6 +1,4 @@
-"""Labelled answers with their questions and embeddings, from a file or the audit, for `hedgerow regimes` and local
-maps.
-"""
+"""Labelled answers with their questions and embeddings, of a file or the audit, for regimes and local maps."""
 
 from __future__ import annotations
 

@@ -104,8 +104,9 @@ def given(what: Context) -> AbstractAsyncContextManager[Context]:
 
 
 def over(where: Place, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-    """Like `map`, on workers; for functions that are slow and large, so that each worker gets them once and items one
-    by one.
+    """Like `map`, on workers.
+
+    For functions that are slow and large: each worker gets the function once and items one by one.
     """
     if where is HERE:
         yield from map(function, items)

@@ -276,9 +276,7 @@ class _Wording:
                     hedged += 1
 
     def _takes_hedge(self, index: int) -> bool:
-        """Whether a sentence can be hedged: a claim in running text, or a fragment that is the answer ("Severe
-        decline.").
-        """
+        """Whether a sentence can be hedged: a claim in prose, or a fragment that is the answer ("Severe decline.")."""
         piece = self.parts[index]
         if self.decided is not None:
             return _is_prose(piece)

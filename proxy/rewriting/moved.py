@@ -150,9 +150,7 @@ def _is_one_thing(between: str) -> bool:
 
 
 def _ties(text: str, at: int, phrase: str) -> bool:
-    """Whether the words around an offset belong to the phrase there ("not", "from", "and 1915"), or there is another
-    year.
-    """
+    """Whether the words at an offset belong to a phrase there ("not", "from", "and 1915"), or there is another year."""
     before, after = _WORD.findall(text[:at]), _WORD.match(text[at:].lstrip(" "))
     rest = text[at:].lstrip(" ")
     if after and after.group() in _JOINS and _verbs(rest[after.end() :].lstrip().partition(" ")[0]):

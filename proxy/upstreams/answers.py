@@ -122,8 +122,9 @@ def usage_of(answer: Json) -> Usage:
 
 
 def own_usage(answer: Json, _choice: Json) -> Json | None:
-    """The `usage` of one choice with its details, as the upstream reported it; None without a report. Upstreams do not report the length of each
-    choice, so one of several counts as an average.
+    """The `usage` of one choice with its details, as the upstream reported it; None without a report.
+
+    Upstreams do not report the length of each choice, so one of several counts as an average.
     """
     usage = answer.get("usage")
     if not isinstance(usage, dict) or (several := len(answer["choices"])) == 1:

@@ -84,8 +84,9 @@ def _whole(index: int, kept: Json, chat: bool) -> Json:
 
 
 def _merge(kept: Json, more: Json) -> None:
-    """Merge a part of an object: texts and lists grow, numbered parts separately. A value of another type than the existing one is ignored, so that it
-    does not erase earlier content.
+    """Merge a part of an object: texts and lists grow, numbered parts separately.
+
+    A value of another type than the existing one is ignored, so that it does not erase earlier content.
     """
     for key, value in more.items():
         old = kept.get(key)

