@@ -1,6 +1,7 @@
 """Finds the epistemic markers of an English text, with the standardised names that MIC counts.
 
-MIC: marker internal confidence.
+MIC: marker internal confidence. The grammar of cues (cues.py) finds them, with a shorter word list
+(`data/perception/markers.json`) and a test of the words around each (marker_context.py).
 """
 
 from __future__ import annotations
