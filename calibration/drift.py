@@ -90,20 +90,19 @@ def sequential_test(
     likelihood ratios as in Arnold, Henzi & Ziegel 2023 (sequentially valid tests for forecast calibration), with the stake spread
     over starting times as in the mixtures of Shin, Ramdas & Rinaldo 2023 (e-detectors).
 
-    An alternative predicts q = sigmoid(w logit(p) + b) where the map predicts p. Its bet multiplies by y q / p + (1 -
-    y)(1 - q) / (1 - p), whose expectation is 1 if E[y] = p. With several nulls the idle capital is their mean
-    likelihood, and the whole is divided by the largest of them, as in universal inference (Wasserman, Ramdas &
-    Balakrishnan 2020): a martingale divided by at least its own null. A grade y between 0 and 1 multiplies by (q / p)^y
-    ((1 - q) / (1 - p))^(1 - y), which is at most the sum above, so bets remain ratios of likelihoods. Before answer s
-    (from 1) the share T / (T + s - 1) - T / (T + s) of the capital, T = `PATIENCE`, is staked, spread evenly over
-    `ALTERNATIVES`; the rest stays idle. So a change after v answers needs about 2 ln(v / T) nats more evidence, not an
-    amount that grows with v.
+    An alternative predicts q = sigmoid(w logit(p) + b) where the map predicts p. Its bet multiplies by
+    y q / p + (1 - y)(1 - q) / (1 - p), whose expectation is 1 if E[y] = p. With several nulls the idle capital is their
+    mean likelihood, and the whole is divided by the largest of them, as in universal inference (Wasserman, Ramdas &
+    Balakrishnan 2020): a martingale divided by at least its own null. A grade y between 0 and 1 multiplies by
+    (q / p)^y ((1 - q) / (1 - p))^(1 - y), which is at most the sum above, so bets remain ratios of likelihoods. Before
+    answer s (from 1) the share T / (T + s - 1) - T / (T + s) of the capital, T = `PATIENCE`, is staked, spread evenly
+    over `ALTERNATIVES`; the rest stays idle. So a change after v answers needs about 2 ln(v / T) nats more evidence, not
+    an amount that grows with v.
 
     **Deviates**: e-detectors with a bounded average run length are faster after a late change; a bound on the
     probability of any false alarm in the life of a map is easier to understand.
 
-    The test is of the means *given that an outcome is reported*. Choosing answers by their confidence is fine; it is a
-    problem if users report wrong answers more often than right ones.
+    Tested *given that an outcome is reported*: choosing by confidence is fine, reporting wrong answers more often is not.
 
     Examples
     --------

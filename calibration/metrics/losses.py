@@ -62,12 +62,11 @@ def loss_change(
     Notes
     -----
     A wrong answer among thirty unanimous ones would cost more than all others together, but a bootstrap only repeats
-    what was observed. So confidences that treat an outcome as nearly impossible get, in addition to their answers, a
-    third of a right and a third of a wrong answer with their average losses; all get random weights. **Source**: the
-    Bayesian bootstrap of Rubin, Annals of Statistics 9 (1981), with the neutral prior of Kerman, Electronic Journal of
-    Statistics 5 (2011), for the share of right answers among those; intervals are extended to the estimate as for a
-    share (Brown, Cai & DasGupta 2001, section 4.1.2). **Deviates**: none. docs/evidence/intervals.md has their measured
-    coverage.
+    what was observed. So confidences that treat an outcome as nearly impossible also get a third of a right and a third
+    of a wrong answer with their average losses; all get random weights. **Source**: the Bayesian bootstrap of Rubin,
+    Annals of Statistics 9 (1981), with the neutral prior of Kerman, Electronic Journal of Statistics 5 (2011), for the
+    share of right answers; intervals are extended to the estimate as for a share (Brown, Cai & DasGupta 2001, 4.1.2).
+    **Deviates**: none. docs/evidence/intervals.md has the measured coverage.
 
     Examples
     --------
