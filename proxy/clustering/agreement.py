@@ -14,16 +14,11 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from math import exp
 
-from hedgerow.proxy.clustering.core_words import LOOKED_AT, WEIGHTS, Asked, Core, read_asked, read_core, words_of
+from hedgerow.proxy.clustering.core_words import LOOKED_AT, WEIGHTS, Core, read_asked, read_core
 from hedgerow.proxy.clustering.opening import SHORT
 
 SAME_WORDS = 0.75
 """Two sentences that share at least this part of their words are the same, unless only one of them has a negation."""
-SENTENCE, REPEATED = 5, 2
-"""A sentence has at least SENTENCE words of which the question has REPEATED.
-
-Example: "Quantrill perpetrated the Centralia Massacre".
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,30 +55,14 @@ def agreeing(question: str, group: Sequence[str], apart: Sequence[str]) -> float
     """
     asked = read_asked(question)
     cores = {answer: read_core(answer, asked) for answer in {*group, *apart}}
-    sentences = {answer for answer in cores if is_sentence(answer, asked)}
+    sentences = {answer for answer in cores if is_sentence(answer)}
     pairs = Counter((a, b) for a in group for b in apart if a in sentences or b in sentences)
     return sum(n * probability(cores[a], cores[b]) for (a, b), n in pairs.items()) / len(group)
 
 
-def any_sentence(question: str, answers: Sequence[str]) -> bool:
-    """Whether one of the answers is a sentence."""
-    asked = read_asked(question)
-    return any(is_sentence(answer, asked) for answer in answers)
-
-
-def is_sentence(answer: str, asked: Asked) -> bool:
-    """Whether an answer has more words than a short one, or repeats words of the question.
-
-    >>> is_sentence("It was Quantrill.", read_asked("Who led the Centralia Massacre?"))
-    False
-    >>> is_sentence("Quantrill perpetrated the Centralia Massacre.", read_asked("Who led the Centralia Massacre?"))
-    True
-    """
-    text = answer[:LOOKED_AT]
-    if len(text.split(None, SHORT)) > SHORT:
-        return True
-    words = list(words_of(text))
-    return len(words) >= SENTENCE and sum(word.telling and word.stem in asked.stems for word in words) >= REPEATED
+def is_sentence(answer: str) -> bool:
+    """Whether an answer has more words than a short one."""
+    return len(answer[:LOOKED_AT].split(None, SHORT)) > SHORT
 
 
 def probability(a: Core, b: Core) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hedgerow.calibration import Beta
-from hedgerow.proxy.clustering.agreement import agreeing, any_sentence
+from hedgerow.proxy.clustering.agreement import agreeing, is_sentence
 from hedgerow.proxy.clustering.declining import declines
 from hedgerow.proxy.computing import compute
 from hedgerow.proxy.types import Clustering, Sample
@@ -36,7 +36,7 @@ class SemanticSignal:
         other_texts = [text for cluster in others for text in cluster]
         answering = [text for text in group if not declines(text)]
         agreed = float(len(answering))
-        if other_texts and any_sentence(question, (*answering, *other_texts)):
+        if other_texts and any(map(is_sentence, (*answering, *other_texts))):
             agreed += await compute(agreeing, question, answering, other_texts)
         return Beta.floored(agreed, len(samples) - agreed)
 

@@ -112,7 +112,10 @@ def test_from_questions_to_figures_all_is_as_in_one_process(rivers: Path, upstre
     for name in ("{}.jsonl", "{}.graded.jsonl"):
         assert (rivers / name.format("here")).read_bytes() == (rivers / name.format("there")).read_bytes()
     graded = [json.loads(line) for line in (rivers / "here.graded.jsonl").read_text().splitlines()]
-    data = write(rivers / "many.jsonl", [row | {"key": f"{row['key']}{i}"} for i in range(6) for row in graded])
+    data = write(
+        rivers / "many.jsonl",
+        [row | {name: f"{row[name]}{i}" for name in ("key", "id")} for i in range(6) for row in graded],
+    )
     evaluate = ("evaluate", "--data", data, "--resamples", 5)
     assert figures(run(*evaluate, "--json").stdout) == figures(run(*evaluate, "--json", "--on", "ray").stdout)
 
@@ -182,7 +185,7 @@ def test_what_costs_nothing_is_done_again_when_a_worker_dies(tmp_path: Path) -> 
     async def work(where: Place) -> list[int]:
         async with where.workers(nothing) as workers:
             results = [result async for result in workers.each(doubled, range(200))]
-            with pytest.raises(WorkerLost, match="its worker in the Ray cluster died"):
+            with pytest.raises(WorkerLost, match="the worker in the Ray cluster died"):
                 await workers.run(dies)
             with pytest.raises(UpstreamRejected) as caught:
                 await workers.run(refuses)

@@ -454,7 +454,7 @@ How much can agreement say at all? We also read the five answers to each questio
 answer (of the half chosen on after some of its verdicts had been seen, of the other before). *Agreement as we read it* ranks by this count: what a
 perfect judge of same meaning would make of five answers. What it lacks are verdicts that go by the letter, as the last columns show, and questions on
 which the model is of one mind and wrong, or of several and right once. That a draft that gives no answer is no right one, and that a contrast answers
-"both?" with no, was found in the same reading of both halves; so was that a short answer which repeats two words of the question is a sentence.
+"both?" with no, was found in the same reading of both halves.
 
 The fit is on people's verdicts on other systems' answers (EVOUNA, even questions). On its odd questions the mean agreement of the other systems' sentences tells
 right sentences from wrong ones with an AUROC of {_consensus()}.
