@@ -286,5 +286,6 @@ def test_real_prose_of_the_embedded_model(serve: Any, client_of: Any) -> None:
     assert all(0.0 < one["confidence"] < 1.0 for one in field["sentences"] if one["confidence"] is not None)
     in_sentences = any(one["status"] == "hedged" for one in field["sentences"])
     last = final.splitlines()[-1].lower()
-    as_a_note = field["status"] == "hedged" and ("this answer" in last or "these statements" in last)
+    about = ("this answer", "these statements", "these details")
+    as_a_note = field["status"] == "hedged" and any(words in last for words in about)
     assert (field["status"] == "hedged") == (in_sentences or as_a_note)

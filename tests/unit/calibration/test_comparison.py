@@ -126,7 +126,7 @@ def test_what_cannot_be_learned_is_named_and_a_reference_must_be_learned():
     assert comparison.candidates[-1].signal == "turned"
     with pytest.raises(CalibrationError, match="turned with platt"):
         compare(signals, y, reference=("turned", "platt"), **options)
-    with pytest.raises(RangeError, match="not among what is compared"):
+    with pytest.raises(RangeError, match="not among the compared candidates"):
         compare(signals, y, reference=("token", "platt"), **options)
 
 

@@ -87,7 +87,7 @@ def test_what_the_first_records_lack_is_said_of_them():
     """The rest may hold wrong answers."""
     a, b, y = traffic(100)
     y[:30] = 1.0
-    with pytest.raises(NotEnoughData, match=r"all 30 answers are right.*; these are the first 30 of 100"):
+    with pytest.raises(NotEnoughData, match=r"all 30 answers are right.*; the map is fitted on the first 30 of 100"):
         evaluate(a, b, y)
 
 

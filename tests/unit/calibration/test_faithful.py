@@ -29,7 +29,7 @@ def figures(decisiveness, confidence, **options):
 def test_confidence_is_the_share_of_answers_that_do_not_contradict():
     assert contradiction_confidence([True, False, False, False, True]) == pytest.approx(0.6)
     assert contradiction_confidence([0]) == 1.0
-    with pytest.raises(NotEnoughData, match="one further answer"):
+    with pytest.raises(NotEnoughData, match="at least one other answer"):
         contradiction_confidence([])
     with pytest.raises(RangeError, match="0 or 1"):
         contradiction_confidence([0.5])
