@@ -26,6 +26,8 @@ ABOUT_AS_NEAR = 0.012
 """Closing sentences count as equally good if their distances from the target differ by less than this."""
 NOTED_BELOW = 0.45
 """Mean below which an answer without a place for a hedge gets a note."""
+_LIKE_A_MARKER = re.compile(r"\d{1,9}|[A-Za-z]")
+"""An answer that would begin a list if a full stop followed it."""
 _LONGEST = 48
 """Number of characters after which a text without spaces is split too."""
 
@@ -73,7 +75,7 @@ def append_confidence_sentence_sync(request: RewriteRequest, reader: Reader | No
     if any(each.text in request.draft for each in (*written(language).closings, *written(language).notes)):
         return replace(plain, reason=Reason.ALREADY_HEDGED)
     perceived = reader(closing.text, language) if reader and language == "en" else closing.beta
-    text = request.draft + _break(request.draft) + closing.text
+    text = _joined(request.draft, closing.text)
     return Rewording(text, "hedged", None, closing.hedge, "closing", perceived=perceived)
 
 
@@ -121,6 +123,17 @@ def unsaid(sentences: Sequence[Closing], said: str) -> Sequence[Closing]:
     return tuple(each for each in sentences if each.text not in said) or sentences
 
 
+def _joined(answer: str, sentence: str) -> str:
+    """The answer with a sentence after it.
+
+    After a bare number or letter it stands in brackets: "75. This answer is ..." would be read, and shown by Markdown,
+    as item 75 of a list.
+    """
+    if _LIKE_A_MARKER.fullmatch(answer.strip()):
+        return f"{answer} ({sentence})"
+    return answer + _break(answer) + sentence
+
+
 def _break(answer: str) -> str:
     """The separator before a closing sentence.
 
@@ -128,6 +141,7 @@ def _break(answer: str) -> str:
     where there is none.
     """
     stopped = re.search(r"[.!?…][\"”»')\]*_]*\s*$", answer) is not None
-    if "\n" in answer.strip() or len(answer) > 280 or (not stopped and breaks_off(answer)):
+    marker = _LIKE_A_MARKER.fullmatch(answer.strip().rstrip(".)"))
+    if marker or "\n" in answer.strip() or len(answer) > 280 or (not stopped and breaks_off(answer)):
         return "\n\n"[len(answer) - len(answer.rstrip("\n")) :]
     return " " if stopped else ". "

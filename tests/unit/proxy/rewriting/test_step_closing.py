@@ -9,6 +9,7 @@ import pytest
 
 from hedgerow.lexicon import Match, load
 from hedgerow.lexicon.hedges.written import written
+from hedgerow.proxy.lab.faithfulness.assertions import assertions
 from hedgerow.proxy.rewriting import (
     reword,
 )
@@ -78,6 +79,15 @@ def test_the_closing_sentence_of_a_longer_answer_is_a_paragraph() -> None:
     draft = "It was Paris.\n\nThe treaty was signed there in 1783."
     assert appended(request_for(draft)).text.startswith(draft + "\n\n")
     assert appended(request_for("It was Paris")).text.startswith("It was Paris. ")
+
+
+@pytest.mark.parametrize("draft", ["75", "1945", "B"])
+def test_a_note_does_not_turn_a_bare_answer_into_a_list(draft: str) -> None:
+    """Markdown shows "75. This answer is uncertain." as item 75 of a list, and whoever splits it into sentences finds no answer."""
+    noted = reworded(request_for(draft, 0.1)).text
+    assert assertions(noted, "How many are left?")[0].text.startswith(draft)
+    assert noted.removeprefix(f"{draft} (").removesuffix(")") in {note.text for note in written().notes}
+    assert appended(request_for(f"{draft}.", 0.6)).text.startswith(f"{draft}.\n\n")
 
 
 def test_a_note_that_closed_the_last_answer_is_not_written_again() -> None:
