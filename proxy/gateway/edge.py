@@ -5,7 +5,7 @@ Raw ASGI, because a route that is off must cost almost nothing. FastAPI serves o
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from time import perf_counter
 from typing import Any, cast
@@ -158,7 +158,8 @@ async def _decide(exchange: Exchange, services: Services, run: Run, caller: Call
     if not calibrates:
         why = Reason.MODE_OFF if generates else Reason.NOT_GENERATING
         work = forward(exchange, services, run, came.data, why, marked=mode == "on")
-        return await _unless_gone(exchange, came.data, work)
+        # While a body is still being read, the reader notices that the client leaves.
+        return await (exchange.unless_gone(work) if isinstance(came.data, bytes) else work)
 
     data = cast(bytes, came.data)
     calibrating = import_module(CALIBRATING)  # loaded beside the route's pipeline: see app.py
@@ -208,13 +209,6 @@ async def _over_budget(services: Services, run: Run, size: int) -> str | None:
     if allowed.samples is not None:
         run.take(job.drawing_fewer(allowed.samples))
     return allowed.reason
-
-
-async def _unless_gone(
-    exchange: Exchange, body: bytes | AsyncIterable[bytes], answer: Coroutine[None, None, None]
-) -> None:
-    """Await an answer; cancel it if the client disconnects, unless its body is still being read."""
-    await (exchange.unless_gone(answer) if isinstance(body, bytes) else answer)
 
 
 def route_of(

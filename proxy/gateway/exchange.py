@@ -30,16 +30,13 @@ def place(path: str) -> tuple[str, str | None]:
     >>> place("/v1//chat/completions"), place("/openai/deployments/gpt-5/chat/completions")
     (('/chat/completions', None), ('/chat/completions', 'gpt-5'))
     """
-    azure = _AZURE.match(path)
+    azure = _AZURE.match(path) if path.startswith("/openai") else None
     rest = path[azure.end() :] if azure is not None else path[len("/v1") :]
     return (f"/{rest.lstrip('/')}" if rest.startswith("//") else rest), azure[1] if azure is not None else None
 
 
-def _header_pairs(raw: Headers) -> list[tuple[str, str]]:
-    """Headers as text, without the session cookie of the dashboard."""
-    pairs = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in raw]
-    if not any(name == "cookie" and SESSION_COOKIE in value for name, value in pairs):
-        return pairs
+def _without_sessions(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Headers without the session cookie of the dashboard."""
     stripped = ((name, _without_session(value) if name == "cookie" else value) for name, value in pairs)
     return [pair for pair in stripped if pair != ("cookie", "")]
 
@@ -78,11 +75,15 @@ class Exchange:
         self._scope, self._receive, self._send = scope, receive, send
         self.method: str = scope["method"]
         self.path, self.deployment = place(scope["path"])
-        self.header_pairs = _header_pairs(scope["headers"])
+        self.header_pairs = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
         self.headers: Mapping[str, str] = dict(self.header_pairs)
+        if "cookie" in self.headers:
+            self.header_pairs = _without_sessions(self.header_pairs)
+            self.headers = dict(self.header_pairs)
         self.status: int | None = None
         self.recorded = False
-        self._ended = False
+        self._ended = self._gone = False
+        self._watcher: asyncio.Task[None] | None = None
         self.before_end: Callable[[], Awaitable[None]] | None = None
         self.own_headers: list[tuple[bytes, bytes]] = []
         self._is_stream = False
@@ -147,34 +148,29 @@ class Exchange:
         Raises:
             ClientGone: the client left; the work has ended by then.
         """
-        gone = False
         task: asyncio.Task[None] = asyncio.current_task()  # type: ignore[assignment]
-
-        async def watch() -> None:
-            nonlocal gone
-            while (await self._receive())["type"] != "http.disconnect":
-                continue
-            if not self._ended:
-                gone = True
-                task.cancel()
-
-        watcher: asyncio.Task[None] | None = None
-
-        def begin() -> None:
-            nonlocal watcher
-            watcher = asyncio.ensure_future(watch())
-
-        later = asyncio.get_running_loop().call_later(WATCH_AFTER_S, begin)
+        later = asyncio.get_running_loop().call_later(WATCH_AFTER_S, self._begin_watching, task)
         try:
             return await work
         except asyncio.CancelledError:
-            if gone and task.uncancel() == 0:
+            if self._gone and task.uncancel() == 0:
                 raise ClientGone from None
             raise
         finally:
             later.cancel()
-            if watcher is not None:
-                watcher.cancel()
+            if self._watcher is not None:
+                self._watcher.cancel()
+
+    def _begin_watching(self, task: asyncio.Task[None]) -> None:
+        self._watcher = asyncio.ensure_future(self._watch(task))
+
+    async def _watch(self, task: asyncio.Task[None]) -> None:
+        """Cancel the task when the client disconnects before its answer is complete."""
+        while (await self._receive())["type"] != "http.disconnect":
+            continue
+        if not self._ended:
+            self._gone = True
+            task.cancel()
 
     async def start(self, status: int, headers: Headers) -> None:
         """Send status and headers."""

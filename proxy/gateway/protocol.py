@@ -14,6 +14,8 @@ import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 _OF_AN_UPGRADE = (b"upgrade", b"http2-settings")
+_JOINED_BYTES = 16 * 1024
+"""Pieces up to this size are copied behind the head: one buffer costs the system less than two."""
 _HEAD_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
@@ -34,7 +36,11 @@ class Together:
             self._loop.call_soon(self._flush)
         else:
             held, self._held = self._held, None
-            if not self.is_closing():
+            if self.is_closing():
+                return
+            if len(data) < _JOINED_BYTES:
+                self._transport.write(held + data)
+            else:
                 self._transport.writelines((held, data))
 
     def _flush(self) -> None:
@@ -69,6 +75,7 @@ class Http11(HttpToolsProtocol):
     """Bytes received since the last one of the body: lengths and extensions of chunks, trailers."""
     _last = 0.0
     _check: asyncio.TimerHandle | None = None
+    _idle_since: float | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start waiting for a request."""
@@ -90,8 +97,38 @@ class Http11(HttpToolsProtocol):
         super().handle_websocket_upgrade()
 
     def _stop_checking(self) -> None:
-        if self._check is not None:
-            self._check.cancel()
+        for timer in (self._check, self.timeout_keep_alive_task):
+            if timer is not None:
+                timer.cancel()
+
+    def on_response_complete(self) -> None:
+        """Begin the next request, or wait for it. One timer outlives many requests: a timer for each would cost more than the waiting."""
+        if self.pipeline or self.transport.is_closing():
+            super().on_response_complete()
+            return
+        self.server_state.total_requests += 1
+        self.flow.resume_reading()
+        self._idle_since = self.loop.time()
+        if self.timeout_keep_alive_task is None:
+            self._wait_for_request(self.timeout_keep_alive)
+
+    def _wait_for_request(self, seconds: float) -> None:
+        self.timeout_keep_alive_task = self.loop.call_later(seconds, self.timeout_keep_alive_handler)
+
+    def _unset_keepalive_if_required(self) -> None:
+        """A request has come: the timer may go on, and finds out."""
+        self._idle_since = None
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Close the connection if it has been idle for too long; else look again when it could be."""
+        self.timeout_keep_alive_task = None
+        if self._idle_since is None:
+            return
+        left_s = self._idle_since + self.timeout_keep_alive - self.loop.time()
+        if left_s > 0:
+            self._wait_for_request(left_s)
+        else:
+            super().timeout_keep_alive_handler()
 
     def data_received(self, data: bytes) -> None:
         """Parse the received bytes."""
@@ -137,13 +174,14 @@ class Http11(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Begin the request, unless it is parsed again. An exception here ends parsing and leads to `send_400_response`."""
-        size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
+        size, hosts = len(self.url), 0
+        for name, value in self.headers:
+            size += len(name) + len(value) + 4
+            hosts += name == b"host"
         self._head_too_large = size > self.HEAD_BYTES
         if self._head_too_large:
             raise ValueError("the head is too large")
-        if [name for name, _ in self.headers].count(
-            b"host"
-        ) > 1:  # a proxy in front of this one may have read the other value
+        if hosts > 1:  # a proxy in front of this one may have read the other value
             raise ValueError("the request names two hosts")
         if not self._offers_upgrade():
             self._head_began, self._head_bytes, self._framing, self._in_body = None, 0, 0, True

@@ -6,7 +6,7 @@ import json
 import re
 import zlib
 from collections.abc import AsyncIterable, AsyncIterator
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import orjson
 
@@ -24,8 +24,7 @@ _MODEL = re.compile(rb'name="model"(?:;[^\r\n]*)?\r\n(?:[^\r\n]+\r\n){0,8}\r\n([
 _ZLIB_OR_GZIP = 47
 
 
-@dataclass(frozen=True, slots=True)
-class Received:
+class Received(NamedTuple):
     """A request's body.
 
     Attributes:
@@ -36,7 +35,7 @@ class Received:
     """
 
     data: bytes | AsyncIterable[bytes]
-    body: Json = field(default_factory=dict)
+    body: Json = {}  # noqa: RUF012
     fault: BadRequest | None = None
     model: str | None = None
 

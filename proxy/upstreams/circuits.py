@@ -147,6 +147,8 @@ class WatchedUpstream:
 
     def is_at_fault(self, status: int) -> bool:
         """Whether a status is a fault of the upstream. A rate limit on a client's own key is not."""
+        if status < 400:
+            return False
         if status == 429:
             return self._has_key
         return status != FORBIDDEN and self.moves_on_from(status)
