@@ -102,11 +102,12 @@ def test_responses_and_messages_of_the_embedded_model(serve: Any, client_of: Any
     address = serve(settings={"upstreams": {"scripted": {"provider": "embedded"}}}, mode=mode, stream=stream)
     client = client_of(address)
     question = "What is the capital of France?"
-    answer = client.responses.create(model="m", input=question, max_output_tokens=16)
+    room = 200  # an answer that runs out of tokens is not `completed`, and the client says so
+    answer = client.responses.create(model="m", input=question, max_output_tokens=room)
     assert answer.output_text
     assert answer.usage.output_tokens > 0
     assert ("hedgerow" in answer.model_extra) == (mode == "on")
-    with client.responses.stream(model="m", input=question, max_output_tokens=16) as events:
+    with client.responses.stream(model="m", input=question, max_output_tokens=room) as events:
         deltas = [event.delta for event in events if event.type == "response.output_text.delta"]
         assert events.get_final_response().output_text == "".join(deltas)
     claude = anthropic.Anthropic(base_url=address, api_key="sk-claude", max_retries=0)
