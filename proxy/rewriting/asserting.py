@@ -47,7 +47,7 @@ _REPORTED = re.compile(
 
 _CORRECTS_ITSELF = re.compile(
     r"(?:['’]s|\b(?:is|was|are|were)) (?:incorrect|not (?:correct|accurate|the (?:correct|right|actual|answer|film|movie|song|book|one)\b))|"
-    r"[,;] however\b|\bno, it (?:is|was)\b|\bbut (?:that|this|it)(?: is|['’]s| was) an? (?:different|separate|another)\b|\bbut,? (?:no,|I (?:can |could )?f(?:ou|i)nd\b|(?:it|that|this|he|she) (?:is|was) not\b)",
+    r"[,;] however\b|(?<=\S )no, it (?:is|was)\b|\bbut (?:that|this|it)(?: is|['’]s| was) an? (?:different|separate|another)\b|\bbut,? (?:no,|I (?:can |could )?f(?:ou|i)nd\b|(?:it|that|this|he|she) (?:is|was) not\b)",
     re.IGNORECASE,
 )
 """The sentence corrects itself: "It was X, but it was not the film you are looking for".

@@ -44,7 +44,7 @@ _DEPENDS = (
 )
 
 _POLITE = (
-    r"(?:sure|certainly|of course|hello|hi|thanks|thank you|okay)\b[!,.]|Sorry\b|(?:good|great|excellent|interesting) question\b",
+    r"(?:sure|certainly|of course|okay)(?:[!.]|,(?! (?:the|it|he|she|they|(?-i:[A-HJ-Z]))[\w.'’]* (?!are:|is:)))|(?:hello|hi|thanks|thank you)\b[!,.]|Sorry\b|(?:good|great|excellent|interesting) question\b",
     r"I (?:can|could|would be happy to|am happy to|will) (?:provide|help|offer|give|look|try|tell you (?:more|about))|I(?: will|['’]ll)\b",
     r"(?:if you [^,]{1,200}, )?I(?:['’]d| would) be (?:happy|glad)\b",
 )
