@@ -47,9 +47,10 @@ _LIKENS = re.compile(
 )
 """A comparison that explains, or a closing remark."""
 _EXCLAIMS = re.compile(
-    r"(?:that|this|it)(?: is|['’]s| was| sounds| must be) (?:an? |so |such |very |really |pretty )*\w+(?: \w+)? ?!",
+    r"(?:that|this|it)(?: is|['’]s| was| sounds| must be) (?:an? |so |such |very |really |pretty )*(?-i:[a-z])\w*(?: (?-i:[a-z])\w*)? ?!",
     re.IGNORECASE,
 )
+"""An exclamation: "That's great!"; an answer is none: "It's Canberra!"."""
 _NO_END = re.compile(
     r"\b(?:an?|the|of|and|or|but|is|was|are|were|be|been|to|in|on|at|by|for|from|with|as|that|which|who|whose|not|actually|however|also|his|her|its|their|because|than|both|named|called|titled)$",
     re.IGNORECASE,

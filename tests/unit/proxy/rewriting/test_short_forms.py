@@ -1,0 +1,53 @@
+"""Short answers in the forms that chat models like: a letter, a line of its own, an exclamation, a word before the answer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from hedgerow.lexicon.hedges.written import written
+from tests.support.rewriting import request_for, reworded, word
+
+CAPITAL = "What is the capital of Australia?"
+
+
+@pytest.mark.parametrize(
+    ("question", "draft", "frame", "worded"),
+    [
+        ("Which option, A or B?", "A", {"fragment": "perhaps {fragment}"}, "Perhaps A"),
+        ("Which option, A or B?", "A.", {"fragment": "perhaps {fragment}"}, "Perhaps A."),
+        ("Is Pluto a planet?", "No, it is not.", {"adverb": "possibly"}, "No, it is possibly not."),
+        (CAPITAL, "It's Canberra!", {"adverb": "possibly"}, "It's possibly Canberra!"),
+        (
+            CAPITAL,
+            "Canberra\n\nIt was founded.",
+            {"fragment": "perhaps {fragment}"},
+            "Perhaps Canberra\n\nIt was founded.",
+        ),
+        (CAPITAL, "Of course, it is Canberra.", {"adverb": "possibly"}, "It is possibly Canberra."),
+    ],
+)
+def test_the_hedge_is_about_the_answer(question: str, draft: str, frame: dict[str, str], worded: str) -> None:
+    assert word(draft, frame, question) == worded
+    assert reworded(replace(request_for(draft, 0.4), question=question)).status == "hedged"
+
+
+@pytest.mark.parametrize("draft", ["Of course, the capital is Sydney.", "Sure, it is Sydney.", "It's Sydney!"])
+def test_what_sounds_sure_and_is_not_gets_a_note(draft: str) -> None:
+    done = reworded(replace(request_for(draft, 0.1), question=CAPITAL))
+    assert done.text.removeprefix(draft).strip() in {note.text for note in written().notes}
+
+
+@pytest.mark.parametrize(
+    ("question", "draft"),
+    [
+        ("Write a poem.", "Sure, here is a poem about the sea."),
+        ("Can you help me?", "Of course! Tell me more."),
+        ("How was the film?", "It's great!"),
+        ("Tell me about the fire of London.", "The Great Fire\n\nIt began in a bakery."),
+    ],
+)
+def test_politeness_and_headings_get_no_hedge(question: str, draft: str) -> None:
+    done = reworded(replace(request_for(draft, 0.4), question=question))
+    assert done.text.startswith(draft.partition("\n")[0])
