@@ -20,7 +20,8 @@ _THE_SPEAKER = (
     r"(?:(?:additionally|also|moreover|furthermore|instead|therefore|as such|however),? )?"
     r"(?:as an? (?:AI|language)\b|I (?:respect|prioriti[sz]e|strive|aim|cannot|can['’]t|(?:was|am|have been) (?:programmed|trained|designed|created))\b)",
     r"I(?: am|['’]m) (?:trained|designed|programmed|only|just|an? (?:\w+ )?(?:AI|language|text|assistant|model))\b",
-    r"As an AI|As of my (?:last|knowledge)|It goes against my\b|(?:yes, |no, )?I (?:dis)?agree\b",
+    r"As an AI|As of my (?:last|latest|most recent|knowledge|current)\b[^,]{0,80}(?:,|$)(?! (?!i\b|no\b|there\b|we\b|it (?:is|was|has) not\b)[^.]{0,200}"
+    r"\b(?:is|are|was|were|has|have|had|holds?|lives?|works?|remains?|stands?)\b(?! (?:not?|never|been no)\b))|It goes against my\b|(?:yes, |no, )?I (?:dis)?agree\b",
 )
 """The speaker does not know, cannot say, or is a machine."""
 

@@ -26,6 +26,12 @@ CAPITAL = "What is the capital of Australia?"
             "Perhaps Canberra\n\nIt was founded.",
         ),
         (CAPITAL, "Of course, it is Canberra.", {"adverb": "possibly"}, "It is possibly Canberra."),
+        (
+            CAPITAL,
+            "As of my last update, it is Canberra.",
+            {"adverb": "possibly"},
+            "As of my last update, it is possibly Canberra.",
+        ),
     ],
 )
 def test_the_hedge_is_about_the_answer(question: str, draft: str, frame: dict[str, str], worded: str) -> None:
@@ -33,7 +39,10 @@ def test_the_hedge_is_about_the_answer(question: str, draft: str, frame: dict[st
     assert reworded(replace(request_for(draft, 0.4), question=question)).status == "hedged"
 
 
-@pytest.mark.parametrize("draft", ["Of course, the capital is Sydney.", "Sure, it is Sydney.", "It's Sydney!"])
+@pytest.mark.parametrize(
+    "draft",
+    ["Of course, the capital is Sydney.", "It's Sydney!", "As of my knowledge cutoff in 2023, the capital is Sydney."],
+)
 def test_what_sounds_sure_and_is_not_gets_a_note(draft: str) -> None:
     done = reworded(replace(request_for(draft, 0.1), question=CAPITAL))
     assert done.text.removeprefix(draft).strip() in {note.text for note in written().notes}
@@ -44,6 +53,7 @@ def test_what_sounds_sure_and_is_not_gets_a_note(draft: str) -> None:
     [
         ("Write a poem.", "Sure, here is a poem about the sea."),
         ("Can you help me?", "Of course! Tell me more."),
+        ("Who won?", "As of my last update, there was no information about this."),
         ("How was the film?", "It's great!"),
         ("Tell me about the fire of London.", "The Great Fire\n\nIt began in a bakery."),
     ],
