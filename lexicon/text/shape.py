@@ -29,6 +29,7 @@ _CONNECTIVE = re.compile(
     r"(?:(?:(?:so|and|but),? )?(?:however|moreover|furthermore|additionally|in addition|for (?:example|instance)|instead|in contrast|by contrast|finally|lastly|firstly|secondly|thirdly|overall|in fact|"
     r"in short|to answer (?:the|your) question|in conclusion|in summary|as a result|on the other hand|that said|nevertheless|still|then|also),|"
     r"(?:that(?:['’]s| is) (?:easy|simple|straightforward|an easy one)|hm+|um+|uh+|well)[,:;…–—-]+|"
+    r"here(?:['’]s| is) (?:the|my|your) (?:\w{1,15} )?(?:answer|result):|"
     r"(?:so|but|and|yet|thus|hence|therefore),?)\s+",
     re.IGNORECASE,
 )

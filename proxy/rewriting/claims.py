@@ -67,8 +67,12 @@ _CONCLUSIONS = _set("so therefore thus hence")
 _REPLIES = _set(
     "sure certainly absolutely great okay ok yes no alright hello hi hey thanks thank sorry unfortunately apologies welcome"
 )
-_AGREES = re.compile(r"(?:sure|certainly|absolutely|of course|great|okay|ok|alright)(?:, |! )(?=\w)", re.IGNORECASE)
-"""Agreement at the start ("Sure, here's how"); only the text after it is examined."""
+_AGREES = re.compile(
+    r"(?:sure|certainly|absolutely|of course|great|okay|ok|alright)(?:, |! )(?=\w)|"
+    r"here(?:'s| is) (?:the|my|your) (?:\w{1,15} )?(?:answer|result): (?=\S)",
+    re.IGNORECASE,
+)
+"""Agreement or an announcement at the start ("Sure, here's how", "Here's the answer: ..."); only the text after it is examined."""
 _OPENINGS = re.compile(
     r"(?:here(?:'s| is| are)|below|above|the following|as follows|in (?:this|the above|the following) (?:answer|article|example|guide|list|post|response|scenario|section|solution|story|table|text)|of course|"
     r"how to|step \d|key to|where (?=[a-z]\b)|by following (?:this|these|the)|(?:one|another) (?:possible|possibility|potential|common|popular)|a (?:possible|potential)|think of)\b|sources?:",

@@ -26,7 +26,7 @@ _THE_SPEAKER = (
 """The speaker does not know, cannot say, or is a machine."""
 
 _NOT_KNOWN = (
-    r"(?:It is )?(?:unclear|unknown|not known)\b|No (?:answer|doubt)\b",
+    r"(?:It is )?(?:unclear|unknown|not known)\b|No (?:answer|doubt)\b|(?:nobody|no one) (?:(?:really|actually|truly|yet|still) )?knows\b",
     r".{0,120}\b(?:is|are|was|remains?) (?:currently |still )?(?:unknown|unclear|uncertain|not known|not specified)\b",
     r".{0,120}\b(?:cannot|can['’]t|could not|couldn['’]t) be (?:\w+ly )?(?:determined|known|answered|provided|inferred|said)\b",
     rf".{{0,120}}\b(?:has|have) not (?:yet )?been {one_of('announced confirmed released determined specified named disclosed revealed mentioned provided')}\b",

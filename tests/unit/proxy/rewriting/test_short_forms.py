@@ -55,6 +55,7 @@ def test_what_sounds_sure_and_is_not_gets_a_note(draft: str) -> None:
         ("Can you help me?", "Of course! Tell me more."),
         ("Who won?", "As of my last update, there was no information about this."),
         ("How was the film?", "It's great!"),
+        ("Who built it?", "Nobody knows for sure."),
         ("Tell me about the fire of London.", "The Great Fire\n\nIt began in a bakery."),
     ],
 )
