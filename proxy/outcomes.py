@@ -190,7 +190,10 @@ class Reason(_Code):
     OVERLOADED = "overloaded", "A queue is full; try again after `Retry-After`."
     STORE_UNAVAILABLE = "store_unavailable", "The audit store is down, and the route answers nothing without a row."
     UPSTREAM_ERROR = "upstream_error", "The upstream answered with something that is not an answer."
-    UPSTREAM_UNREACHABLE = "upstream_unreachable", "The upstream cannot be reached."
+    UPSTREAM_UNREACHABLE = (
+        "upstream_unreachable",
+        "The upstream cannot be reached, or closed a kept connection before it answered.",
+    )
     UPSTREAM_TIMEOUT = "upstream_timeout", "The upstream did not answer in time."
     UPSTREAM_BROKEN = "upstream_broken", "The upstream broke off its answer."
     UPSTREAM_REJECTED = "upstream_rejected", "The upstream answered with an error of its own."

@@ -114,6 +114,11 @@ class Connections:
         except (OSError, RuntimeError, UnicodeError) as error:
             raise UpstreamError(f"the upstream {self.name!r} cannot be reached", code="upstream_unreachable") from error
 
+    def closed_on_us(self) -> UpstreamError:
+        """The error of a call on a kept connection that the upstream closed before it answered: nothing reached the client."""
+        message = f"the upstream {self.name!r} closed the connection before it answered"
+        return UpstreamError(message, code="upstream_unreachable")
+
     async def _connected(self) -> Connection:
         loop = asyncio.get_running_loop()
         if time.monotonic() - self._looked_up_at >= ADDRESSES_S:
@@ -170,10 +175,12 @@ class Asked:
             connection = await self._connections.take()
             try:
                 answer = await connection.ask(head, self._body, is_head=self._method == "HEAD")
-            except BaseException:
+            except BaseException as error:
                 self._connections.give_back(connection)
-                if not may_repeat or not connection.was_cut_off:
+                if not connection.was_cut_off or not isinstance(error, UpstreamError):
                     raise
+                if not may_repeat:  # whoever may ask twice does: a relayed POST is the client's to repeat
+                    raise self._connections.closed_on_us() from error
                 may_repeat = False
             else:
                 self._connection = connection

@@ -17,8 +17,11 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from hedgerow.proxy.config import HttpUpstream
 from hedgerow.proxy.errors import UpstreamError, UpstreamTimeout
+from hedgerow.proxy.protocols import Call
 from hedgerow.proxy.upstreams.connections import Connections, authority
+from hedgerow.proxy.upstreams.http import open_http
 
 JSON = b'{"a": 1}'
 PLAIN = b"HTTP/1.1 200 OK\r\ncontent-length: 8\r\n\r\n" + JSON
@@ -137,7 +140,32 @@ def test_a_request_is_repeated_only_where_that_does_no_harm(method: str, repeate
                 second = error.code
             return len(upstream.heads), second
 
-    assert asyncio.run(work()) == ((3, READ) if repeated else (2, "upstream_broken"))
+    assert asyncio.run(work()) == ((3, READ) if repeated else (2, "upstream_unreachable"))
+
+
+def test_a_call_of_our_own_is_made_again_where_its_connection_was_closed_under_it() -> None:
+    """Drawing an answer twice costs tokens and nothing else: it counts among the `retries`, and the request does not fail."""
+    body = b'{"choices": [{"index": 0, "message": {"role": "assistant", "content": "Oslo."}}]}'
+
+    async def work() -> int:
+        async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readexactly(2)
+            answered.append(writer)
+            if len(answered) == 2:
+                raise ConnectionResetError
+            writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body))
+
+        answered: list[asyncio.StreamWriter] = []
+        async with connected(speak) as (upstream, connections):
+            address = f"http://{connections.authority}/v1"
+            model = await open_http("up", HttpUpstream(provider="openai", base_url=address, retries=1))
+            for _ in range(2):
+                answer = await model.complete(Call("/chat/completions", {}))
+                assert answer["choices"][0]["message"]["content"] == "Oslo."
+            await model.aclose()
+            return len(upstream.heads)
+
+    assert asyncio.run(work()) == 3
 
 
 def test_an_answer_without_a_body_by_its_method() -> None:
