@@ -107,6 +107,10 @@ async def _one_line(measure: Measure, by: Judging, number: int, row: object) -> 
         stop(f"line {number}: {error}", code=1)
     if failure is not None:
         typer.echo(f"line {number}: measured without the judge. {explain(failure)} ({failure})", err=True)
+    if sum(map(len, result.get("groups", ()))) == 1:
+        typer.echo(
+            f"line {number}: one sample agrees with itself: its confidence says nothing. Give two or more.", err=True
+        )
     if result.get("claims") == []:
         typer.echo(
             f"line {number}: no claim found. The answer states nothing, or its language is not one whose claims are found.",

@@ -62,6 +62,13 @@ def test_empty_samples_bear_nothing_out() -> None:
     assert "line 1: samples: all are empty." in done.stderr
 
 
+def test_one_sample_is_measured_with_a_word_of_warning() -> None:
+    done = run("confidence", {"samples": ["Canberra"]}, {"samples": ["Canberra", "Canberra"]})
+    assert [json.loads(line)["groups"] for line in done.stdout.splitlines()] == [[[0]], [[0, 1]]]
+    assert "line 1: one sample agrees with itself" in done.stderr
+    assert "line 2" not in done.stderr
+
+
 @pytest.mark.parametrize("answer", ["I don't know.", "ماري كوري فيزيائية ولدت في وارسو عام 1867."])
 def test_an_answer_in_which_no_claim_is_found_says_so(answer: str) -> None:
     done = run("claims", {"answer": answer, "samples": OTHERS})
