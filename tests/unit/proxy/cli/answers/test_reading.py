@@ -102,7 +102,7 @@ def test_a_file_may_begin_with_a_byte_order_mark_but_not_be_empty(tmp_path: Path
 def test_a_reader_that_has_seen_enough_is_no_fault(tmp_path: Path) -> None:
     """Before `head` the command ends in silence; it said that a pipe was broken."""
     file = tmp_path / "answers.jsonl"
-    file.write_text('{"samples": ["Canberra"]}\n')
+    file.write_text('{"samples": ["Canberra", "Sydney"]}\n')
     reading_end, writing_end = os.pipe()
     os.close(reading_end)
     command = [sys.executable, "-m", "hedgerow.proxy.cli", "confidence", "--data", str(file)]
