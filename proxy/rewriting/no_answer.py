@@ -53,7 +53,7 @@ _POLITE = (
 _TO_THE_READER = (
     r"(?:(?:which|what|how|when|where|who|why)\b[^.?!]{0,60} )?(?:do|did|can|could|would|will|are|have) you\b",
     r"[^,]{1,200}, you (?:can|could|will|may)\b|[^,]{1,60}, if you\b",
-    rf"you can (?:{_LOOK_UP}|{one_of('use try have add set write run do make create get simply also just easily follow')})\b",
+    rf"you can (?:{_LOOK_UP}|{one_of('use try have add set write run do make create get simply also just easily follow adjust change modify customise customize edit replace remove repeat extend')})\b",
     r"To \w+[^,]{0,200}, (?:you|we|one|use|follow|first|start)\b|(?:this|that|it) will (?:give|allow|help|let|ensure|enable)\b",
 )
 """What the reader can do, and what it is good for."""
