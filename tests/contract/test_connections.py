@@ -179,6 +179,19 @@ def test_a_client_that_stops_in_the_middle_loses_its_connection(
         assert connection.recv(100) == b""
 
 
+def test_an_idle_connection_is_closed_and_one_in_use_is_kept(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One timer serves all requests of a connection: each of them puts the end off."""
+    seconds = property(lambda _: 2.0, lambda *_: None)
+    monkeypatch.setattr(Http11, "timeout_keep_alive", seconds, raising=False)
+    with contextlib.closing(_connect(serve())) as connection:
+        for _ in range(4):
+            connection.sendall(b"GET /health HTTP/1.1\r\nhost: x\r\n\r\n")
+            assert _answers(connection, 1)[0][0].endswith(b"200 OK")
+            time.sleep(0.8)
+        connection.settimeout(10)
+        assert connection.recv(1) == b""
+
+
 def test_a_client_that_waits_for_a_slow_answer_keeps_its_connection(
     serve: Any, upstream: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
