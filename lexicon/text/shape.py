@@ -224,7 +224,8 @@ def _find_verb(body: str) -> tuple[ShapeKind, int | None]:
             continue
         verb = _verb_at(tokens, i, lower, bool(introduction))
         if verb is not None and pending == 0:
-            return "clause", None if verb.adverb_at is None else _skip_space(text, verb.adverb_at)
+            compares = i == len(tokens) - 1 and any(t.group() == "than" for t in tokens[:i])  # "... than dogs do"
+            return "clause", None if compares or verb.adverb_at is None else _skip_space(text, verb.adverb_at)
         pending -= verb is not None
     return "fragment", None
 
