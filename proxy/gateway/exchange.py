@@ -77,7 +77,7 @@ class Exchange:
         self.path, self.deployment = place(scope["path"])
         self.header_pairs = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
         self.headers: Mapping[str, str] = dict(self.header_pairs)
-        if "cookie" in self.headers:
+        if "cookie" in self.headers and any(SESSION_COOKIE in value for _, value in self.header_pairs):
             self.header_pairs = _without_sessions(self.header_pairs)
             self.headers = dict(self.header_pairs)
         self.status: int | None = None

@@ -35,7 +35,7 @@ class Received(NamedTuple):
     """
 
     data: bytes | AsyncIterable[bytes]
-    body: Json = {}  # noqa: RUF012
+    body: Json
     fault: BadRequest | None = None
     model: str | None = None
 
@@ -52,12 +52,12 @@ async def received(exchange: Exchange, limit: int, *, is_json: bool) -> Received
         kind = headers.get("content-type", "")
         if exchange.method in ("GET", "HEAD", "DELETE") and not _has_body(exchange):
             named = exchange.path.removeprefix("/models/")
-            return Received(b"", model=named if named != exchange.path else exchange.deployment)
+            return Received(b"", {}, model=named if named != exchange.path else exchange.deployment)
         if kind.startswith("multipart/form-data"):
             form = await _form(exchange.body_stream())
             return Received(form, {"model": form.model}, model=form.model)
         if not kind.startswith("application/json"):
-            return Received(exchange.body_stream())
+            return Received(exchange.body_stream(), {})
     data = await exchange.body(limit)
     encoding = headers.get("content-encoding", "")
     if len(data) < LARGE_BODY_BYTES and not encoding:

@@ -146,7 +146,7 @@ class Tunnel(asyncio.Protocol):
         url = urlsplit(job.target)
         named = parse_qs(url.query)
         model = next(iter(named.get("model") or named.get("deployment") or ()), None)
-        route = route_of(services, job.headers, Received(b"", model=model), caller, generates=False)
+        route = route_of(services, job.headers, Received(b"", {}, model=model), caller, generates=False)
         run.take(job.routed(route, "off", {"model": model} if model else {}))
         run.pass_on(Reason.NOT_GENERATING)
         upstream = services.upstreams[route.upstream]

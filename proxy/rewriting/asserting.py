@@ -13,6 +13,7 @@ from hedgerow.lexicon.text.shape import shape
 from hedgerow.lexicon.text.words import one_of
 from hedgerow.proxy.rewriting.claims import asks_for_proof, asks_to_calculate, may_claim
 from hedgerow.proxy.rewriting.guard import LONG
+from hedgerow.proxy.rewriting.headings import is_answer_above
 from hedgerow.proxy.rewriting.no_answer import NO_ASSERTION
 from hedgerow.proxy.rewriting.talk import closed_up, is_taste, is_turn, tells_of_speaker
 
@@ -128,7 +129,7 @@ def main_sentence(parts: Sequence[Piece], language: str = "en", question: str = 
         if (
             alone
             or not _is_line(parts[index].text, language, is_first=index == indices[0])
-            or (index == first and _is_answer_above(parts, index, question))
+            or (index == first and is_answer_above(parts, index, question))
         )
         and (index == first or not parts[index].text[:1].islower() or parts[first].text[:1].islower())
         and asserts(parts[index].text, language)
@@ -146,30 +147,6 @@ def main_sentence(parts: Sequence[Piece], language: str = "en", question: str = 
         if asks.search(question[:LONG]):
             asserting.sort(key=lambda index: answers.search(parts[index].text) is None)
     return next(iter(asserting), None)
-
-
-_ASKS_FOR_A_NAME = re.compile(
-    r"\b(?:who|whom|whose|what|which|where|when|how (?:many|much|old|tall|long|far))\b", re.IGNORECASE
-)
-_SPEAKS_OF_IT = re.compile(r"(?:It|He|She|They|This|These|His|Her|Its|Their)\b")
-_LONGEST_NAME = 6
-"""Number of words of a name or an amount that may stand in a line of its own."""
-
-
-def _is_answer_above(parts: Sequence[Piece], index: int, question: str) -> bool:
-    """Whether a line without a full stop is the answer, of which the text below goes on to speak.
-
-    Example: "Canberra" above "It was founded in 1913.", where a name is asked for; else it is a heading.
-    """
-    line, below = parts[index].text, "".join(part.text for part in parts[index + 1 : index + 3])
-    text = below.lstrip()
-    return (
-        len(line.split()) <= _LONGEST_NAME
-        and not line.startswith("#")
-        and _ASKS_FOR_A_NAME.search(question[:LONG]) is not None
-        and "\n" in below[: len(below) - len(text)]
-        and _SPEAKS_OF_IT.match(text) is not None
-    )
 
 
 def _result_of(parts: Sequence[Piece], indices: Sequence[int], language: str) -> list[int]:

@@ -126,7 +126,7 @@ _FRAMES = (
     r"(?:according to|based on|going by) (?:what i (?:know|recall|remember|understand)|my (?:knowledge|memory|recollection))",
     r"as i (?:understand(?: it)?|recall|remember)|in my (?:view|opinion|estimation|understanding)|in all (?:likelihood|probability)",
     r"(?:without|beyond) (?:(?:a|any) )?(?:shadow of a )?doubt|there is no doubt that|no doubt",
-    r"more likely than not|of course",
+    r"more likely than not",
 )
 _ADVERB = (
     r"(?:(?:most|very|quite|almost|just|more than|virtually|nearly) )?(?:probably|possibly|perhaps|maybe|presumably|apparently|seemingly|arguably|"

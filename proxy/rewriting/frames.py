@@ -137,7 +137,7 @@ def lowers(text: str, around: Surroundings) -> bool | None:
         return False  # "The Lightning Thief"
     if word == "I" or _TITLE.match(text) or (len(word) == 1 and text[match.end() : match.end() + 1] == "."):
         return False
-    if word == "A" and (_LETTER.match(text, match.end()) or not text[match.end() :].strip(" .*_")):
+    if word == "A" and (_LETTER.match(text, match.end()) or not text[match.end() :].strip(" .*_)")):
         return False  # "A is the grandfather of C.", and an answer that is a letter alone
     if _REST_OF_TITLE.match(text, match.end()):
         return False  # "When We Were Kings", "How Deep Is Your Love"

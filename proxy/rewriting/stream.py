@@ -130,7 +130,7 @@ def _joined(answer: str, sentence: str) -> str:
     as item 75 of a list.
     """
     if _LIKE_A_MARKER.fullmatch(answer.strip()):
-        return f"{answer} ({sentence})"
+        return answer + ("" if answer[-1:].isspace() else " ") + f"({sentence})"
     return answer + _break(answer) + sentence
 
 

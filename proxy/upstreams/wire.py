@@ -23,6 +23,8 @@ MOST_HELD = 256 * 1024
 LARGEST_PIECE = 1 << 20
 """Bytes of a body that are sent at once, so that other requests get their turn in between."""
 SWITCHING = 101
+CUT_OFF_S = 0.5
+"""Seconds after a request within which a closed connection was probably closed before the request was read: later it may be the work that failed."""
 
 
 class Answer:
@@ -111,8 +113,8 @@ class Connection(asyncio.Protocol):
     It may be silent for `timeout_s` seconds while an answer is due, and take as long for a head.
 
     Attributes:
-        was_cut_off: whether the upstream closed a reused connection before the first byte of an answer; it may not have
-            seen the request.
+        was_cut_off: whether the upstream closed a reused connection at once and before the first byte of an answer; it
+            may not have seen the request.
         idle_since: end of the last call, on the loop's clock.
     """
 
@@ -266,7 +268,8 @@ class Connection(asyncio.Protocol):
             self._watch.cancel()
         if self._answer is None:
             return
-        self.was_cut_off = self._calls > 1 and self._head_bytes == 0
+        waited_s = self._loop.time() - self._last_sign_at
+        self.was_cut_off = self._calls > 1 and self._head_bytes == 0 and waited_s < CUT_OFF_S
         if exc is None and self._answer.status and not _says_length(self._answer.headers):
             self._answer.is_whole = True
             self._answer.wake()

@@ -25,7 +25,6 @@ CAPITAL = "What is the capital of Australia?"
             {"fragment": "perhaps {fragment}"},
             "Perhaps Canberra\n\nIt was founded.",
         ),
-        (CAPITAL, "Of course, it is Canberra.", {"adverb": "possibly"}, "It is possibly Canberra."),
         (
             CAPITAL,
             "As of my last update, it is Canberra.",
@@ -56,9 +55,19 @@ def test_what_sounds_sure_and_is_not_gets_a_note(draft: str) -> None:
         ("Who won?", "As of my last update, there was no information about this."),
         ("How was the film?", "It's great!"),
         ("Who built it?", "Nobody knows for sure."),
+        ("Who won?", "As of my last update, nothing is known about it."),
+        ("What is heat?", "Heat\n\nIt is a form of energy."),
+        ("What caused the revolution?", "Introduction\n\nThis was caused by debt."),
         ("Tell me about the fire of London.", "The Great Fire\n\nIt began in a bakery."),
     ],
 )
 def test_politeness_and_headings_get_no_hedge(question: str, draft: str) -> None:
     done = reworded(replace(request_for(draft, 0.4), question=question))
     assert done.text.startswith(draft.partition("\n")[0])
+
+
+def test_words_of_a_name_are_not_taken_for_confidence() -> None:
+    done = reworded(
+        replace(request_for("It is called Of Course I Still Love You.", 0.4), question="What is it called?")
+    )
+    assert "Of Course I Still Love You" in done.text
