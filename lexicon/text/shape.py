@@ -25,11 +25,13 @@ _ABBREVIATION = re.compile(r"(?:\b[^\W\d_]\.(?:[^\W\d_]\.)+|\b(?:Jr|Sr|Inc|Ltd|C
 _POLAR = re.compile(
     r"[*_]{0,3}(?:yes|no|yeah|nope|true|false|correct)\b(?:[*_]*)(?:([,.!;:–—-]+)\s*|\s+[–—-]+\s*)", re.IGNORECASE
 )
+ANNOUNCES = r"here(?:['’]s| is) (?:the|my|your) (?:\w{1,15} )?(?:answer|result):"
+"""A pattern for what announces an answer: "Here's the answer: Canberra." """
 _CONNECTIVE = re.compile(
     r"(?:(?:(?:so|and|but),? )?(?:however|moreover|furthermore|additionally|in addition|for (?:example|instance)|instead|in contrast|by contrast|finally|lastly|firstly|secondly|thirdly|overall|in fact|"
     r"in short|to answer (?:the|your) question|in conclusion|in summary|as a result|on the other hand|that said|nevertheless|still|then|also),|"
     r"(?:that(?:['’]s| is) (?:easy|simple|straightforward|an easy one)|hm+|um+|uh+|well|sure|okay)[,:;…–—-]+|"
-    r"here(?:['’]s| is) (?:the|my|your) (?:\w{1,15} )?(?:answer|result):|"
+    rf"{ANNOUNCES}|"
     r"(?:so|but|and|yet|thus|hence|therefore),?)\s+",
     re.IGNORECASE,
 )

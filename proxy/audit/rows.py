@@ -88,7 +88,7 @@ def _conversion(kind: Any) -> Callable[[Any], Any] | None:
     if type(kind) is sa.Integer:
         return lambda value: min(value, LARGEST_COUNT)
     if isinstance(kind, sa.String) and (length := kind.length):
-        # Nearly every value fits as it is: a call for each would be a tenth of the writer's work.
+        # Nearly every value fits as it is, which costs no call here.
         return lambda value: (
             value if len(value) <= length and value.isascii() and "\0" not in value else _fitted(value, length)
         )

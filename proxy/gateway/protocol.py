@@ -38,7 +38,7 @@ class Together:
             held, self._held = self._held, None
             if self.is_closing():
                 return
-            if len(data) < _JOINED_BYTES:
+            if len(data) <= _JOINED_BYTES:
                 self._transport.write(held + data)
             else:
                 self._transport.writelines((held, data))

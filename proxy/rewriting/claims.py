@@ -20,6 +20,7 @@ from typing import Any
 
 from hedgerow.lexicon.text.english import AUXILIARIES, FINITE_VERBS
 from hedgerow.lexicon.text.imperatives import instructs
+from hedgerow.lexicon.text.shape import ANNOUNCES
 
 WEIGHTS = Path(__file__).with_name("claims.json")
 
@@ -69,7 +70,7 @@ _REPLIES = _set(
 )
 _AGREES = re.compile(
     r"(?:sure|certainly|absolutely|of course|great|okay|ok|alright)(?:, |! )(?=\w)|"
-    r"here(?:'s| is) (?:the|my|your) (?:\w{1,15} )?(?:answer|result): (?=\S)",
+    rf"{ANNOUNCES} (?=\S)",
     re.IGNORECASE,
 )
 """Agreement or an announcement at the start ("Sure, here's how", "Here's the answer: ..."); only the text after it is examined."""

@@ -17,7 +17,7 @@ _KNOWS_NO_MORE = (
 _REST = rf"(?:(?!{_KNOWS_NO_MORE})(?:[^.]|\.(?=\S)))"
 _SAYS_YET = (
     rf" {_REST}{{0,400}}?(?:\b(?:is|are|was|were|has|have|had|holds?|lives?|works?|remains?|stands?|serve[sd]?)\b|['’](?:s|re)\b)"
-    rf"{_REST}{{0,400}}(?:\.|$)"
+    rf"{_REST}{{0,400}}+(?:\.|$)"
 )
 """The rest of a sentence that says something after all: "As of my last update, Tim Cook is the CEO of Apple." """
 

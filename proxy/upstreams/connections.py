@@ -114,11 +114,6 @@ class Connections:
         except (OSError, RuntimeError, UnicodeError) as error:
             raise UpstreamError(f"the upstream {self.name!r} cannot be reached", code="upstream_unreachable") from error
 
-    def closed_on_us(self) -> UpstreamError:
-        """The error of a call on a kept connection that the upstream closed before it answered: nothing reached the client."""
-        message = f"the upstream {self.name!r} closed the connection before it answered"
-        return UpstreamError(message, code="upstream_unreachable")
-
     async def _connected(self) -> Connection:
         loop = asyncio.get_running_loop()
         if time.monotonic() - self._looked_up_at >= ADDRESSES_S:
@@ -179,8 +174,9 @@ class Asked:
                 self._connections.give_back(connection)
                 if not connection.was_cut_off or not isinstance(error, UpstreamError):
                     raise
-                if not may_repeat:  # whoever may ask twice does: a relayed POST is the client's to repeat
-                    raise self._connections.closed_on_us() from error
+                if not may_repeat:  # `retries` make a call of our own again; a relayed POST is the client's to repeat
+                    message = f"the upstream {self._connections.name!r} closed the connection before it answered"
+                    raise UpstreamError(message, code="upstream_unreachable") from error
                 may_repeat = False
             else:
                 self._connection = connection

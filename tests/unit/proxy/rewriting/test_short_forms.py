@@ -63,7 +63,8 @@ def test_what_sounds_sure_and_is_not_gets_a_note(draft: str) -> None:
 )
 def test_politeness_and_headings_get_no_hedge(question: str, draft: str) -> None:
     done = reworded(replace(request_for(draft, 0.4), question=question))
-    assert done.text.startswith(draft.partition("\n")[0])
+    first_line, _, below = draft.partition("\n")
+    assert done.text == draft or (below and done.text.startswith(f"{first_line}\n"))
 
 
 def test_words_of_a_name_are_not_taken_for_confidence() -> None:
