@@ -273,7 +273,7 @@ class ClaimSupport:
     Attributes:
         mean: raw probability that the claim is right, in [0, 1].
         borne_out: for each other answer, whether it supports the claim (True), contradicts it (False), or does neither (None).
-        by: what decided: "words", "local" (the shipped judge), "llm"; "words:<reason>" if a judge should have decided and failed.
+        by: what decided: "words", "local" (the shipped judge), "llm", "stated" (the model itself); "words:<reason>" if a judge should have decided and failed.
     """
 
     mean: float

@@ -25,6 +25,7 @@ RESAMPLES = 300
 SERVED = WORTH * OTHERS
 """Observations in each claim's Beta."""
 KIND = "platt-bounded"
+KINDS = {"graph_uncertainty_bios": "biographies", "graph_uncertainty_popqa": "facts", "wikibio_gpt3": "WikiBio"}
 Metric = Callable[[np.ndarray, np.ndarray], float]
 
 
@@ -49,6 +50,17 @@ class Measured:
     words: np.ndarray
     curve: np.ndarray
     wrongness: np.ndarray
+
+    @property
+    def title(self) -> str:
+        """The set and model as tables name them."""
+        return in_words(self.name)
+
+
+def in_words(group: str) -> str:
+    """A set and its model as tables name them."""
+    kind, model = group.split(" ", 1)
+    return f"{KINDS[kind]}, {model}"
 
 
 def measure(data: Path) -> list[Measured]:

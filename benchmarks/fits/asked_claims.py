@@ -1,88 +1,122 @@
-"""Fit proxy/clustering/asked_support.json on what a language model read in samples: `python -m benchmarks.fits.asked_claims [--check]`.
+"""Fit what a language model says of claims beside the words: `python -m benchmarks.fits.asked_claims [--check]`.
 
-For some answers of long_form/graph_uncertainty_* the share of four samples (and the answer itself) that say each claim was published, as a
-language model read them. It does not say which four; the words are measured against four at random. The words' own weights are one figure beside what
-was read, so that few claims are enough. By folds of whole prompts.
+Two files of weights (proxy/clustering/), each on judged claims of long_form/graph_uncertainty_* and of their samples:
+
+asked_support.json: the share of four other answers that say a claim, as a language model read them. It was published for gpt-4's biographies and
+gpt-3.5's facts; not which four, so the words are measured against four at random, and against nine.
+
+stated_support.json: how sure the model that gave the answer says it is of each claim, asked once a claim. It was published for all six sets.
+
+The words' own score is one figure beside these, so that few claims are enough. Reported by folds of whole prompts.
 """
 
 from __future__ import annotations
 
 import json
-import lzma
-import random
+from statistics import fmean
 
 import numpy as np
 
 from benchmarks import DATA
-from benchmarks.fits.claims import FOLDS, SETS, Claims, fit, folds, keep, subject
-from benchmarks.fits.judged_claims import Words
+from benchmarks.fits.claims import FOLDS, SETS, Beside, Claims, fit, folds, keep, models, read
 from hedgerow.calibration.metrics import auroc
-from hedgerow.proxy.clustering.asked_support import WEIGHTS, columns
-from hedgerow.proxy.clustering.support import Features, features
+from hedgerow.proxy.clustering import asked_support, stated_support
+from hedgerow.proxy.clustering.support import NAMES, log_odds
 
+COUNTS = (4, 9)
 READ = 4
-NAMES = ("said", *Features.__slots__)
+"""Other answers that the language model had read."""
+WORDS = len(NAMES)
 
 
-def _measure(row: dict, name: str):
-    claims = [c for c in row["claims"] if c.get("from_answer", True) and c.get("sc_4samples") is not None]
-    others = random.Random(row["id"]).sample(row["samples"], READ)
-    if not claims:
-        return
-    measured = features(subject(row), [c["text"] for c in claims], others)
-    for claim, words in zip(claims, measured, strict=True):
-        if claim["label"] is not None:
-            share = max(0.0, (claim["sc_4samples"] * (READ + 1) - 1.0) / READ)  # without the answer itself
-            yield columns(share, READ, words), claim["label"], f"{name} {row['model']}", row["prompt_id"], READ
+def said(claims: list[dict]) -> list[tuple[float]] | None:
+    """The log-odds of the share that states each claim. The published share counts the answer itself."""
+    if any(claim["sc_4samples"] is None for claim in claims):
+        return None
+    shares = (max(0.0, (claim["sc_4samples"] * (READ + 1) - 1.0) / READ) for claim in claims)
+    return [(log_odds(share, READ),) for share in shares]
 
 
-def read() -> Claims:
-    """Every judged claim with a published reading."""
-    rows = []
-    for name in SETS[:2]:
-        with lzma.open(DATA / "long_form" / f"{name}.jsonl.xz", "rt", encoding="utf-8") as lines:
-            for line in lines:
-                rows += _measure(json.loads(line), name)
-    return Claims.of(rows)
+def stated(claims: list[dict]) -> list[tuple[float, float]]:
+    """How sure the model says it is of each claim, and the mean of these; both in [0, 1]."""
+    of_all = fmean(claim["verbal_conf"] for claim in claims)
+    return [(claim["verbal_conf"], of_all) for claim in claims]
+
+
+ASKED = {asked_support: said, stated_support: stated}
+"""What is known beside the words, by the module that weighs it."""
 
 
 def joined(features: np.ndarray, correct: np.ndarray, of_words: np.ndarray) -> np.ndarray:
-    """Constant and weights of what was read and of the words, in the order of `NAMES`."""
-    score = of_words[0] + features[:, 1:] @ of_words[1:]
-    constant, of_read, scale = fit(np.column_stack([features[:, 0], score]), correct)
-    return np.array([constant + scale * of_words[0], of_read, *(scale * of_words[1:])])
+    """Constant and weights of words and of the columns behind them: the words' own weights as one figure, and the columns beside it, so that few
+    claims are enough.
+    """
+    score = of_words[0] + features[:, :WORDS] @ of_words[1:]
+    constant, scale, *beside = fit(np.column_stack([score, features[:, WORDS:]]), correct.astype(float))
+    return np.array([constant + scale * of_words[0], *(scale * of_words[1:]), *beside])
 
 
-def held_out(claims: Claims, words: Words) -> np.ndarray:
-    """Each claim's confidence by weights fitted on other prompts."""
-    fold, of_words, confidence = folds(claims.prompt), folds(words.prompt), np.zeros(len(claims.correct))
+def probabilities(features: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """What a logistic makes of features, (n,)."""
+    return 1.0 / (1.0 + np.exp(-weights[0] - features @ weights[1:]))
+
+
+def measured(beside: Beside) -> tuple[Claims, Claims]:
+    """The judged claims for which it is known: of answers, and of answers and their samples."""
+    of_answers = read(DATA, SETS[:2], COUNTS, beside=beside)
+    return of_answers, of_answers.and_also(read(DATA, SETS[:2], COUNTS, of_samples=True, beside=beside))
+
+
+def all_words() -> Claims:
+    """All judged claims by words alone, with those of samples."""
+    return read(DATA, counts=COUNTS).and_also(read(DATA, SETS[:2], COUNTS, of_samples=True))
+
+
+def held_out(claims: Claims, known: Claims, words: Claims, *, other_models: bool = False) -> np.ndarray:
+    """Each claim's confidence by weights fitted on other prompts; `other_models`: of other models than its own only."""
+    fold, confidence = folds(claims.prompt), np.zeros(len(claims.correct))
+    model = models(claims.group)
     for k in range(FOLDS):
-        seen = fold != k
-        weights = joined(claims.features[seen], claims.correct[seen], words.fit(of_words != k))
-        confidence[~seen] = 1.0 / (1.0 + np.exp(-weights[0] - claims.features[~seen] @ weights[1:]))
+        for name in set(model) if other_models else {""}:
+            alone, beside = (
+                of.where((folds(of.prompt) != k) & (not other_models or models(of.group) != name))
+                for of in (words, known)
+            )
+            weights = joined(beside.features, beside.correct, fit(alone.features, alone.correct))
+            here = (fold == k) & (not other_models or model == name)
+            confidence[here] = probabilities(claims.features[here], weights)
     return confidence
 
 
-def main() -> None:
-    claims, words = read(), Words.read()
-    confidence = held_out(claims, words)
-    table = {}
+def table(claims: Claims, **confidences: np.ndarray) -> dict[str, dict]:
+    """AUROC by group and number of other answers."""
+    rows = {}
     for group in sorted(set(claims.group)):
-        chosen = claims.group == group
-        figures = [
-            auroc(by[chosen], claims.correct[chosen])
-            for by in (confidence, 1.0 / (1.0 + np.exp(-claims.features[:, 0])))
-        ]
-        table[group] = dict(zip(("fitted", "share alone"), (round(float(f), 3) for f in figures), strict=True))
-        print(f"{group:40} n {chosen.sum()} AUROC {table[group]}")
-    weights = joined(claims.features, claims.correct, words.fit(np.ones(len(words.correct), dtype=bool)))
-    keep(
-        WEIGHTS,
-        dict(zip(("constant", *NAMES), weights, strict=True)),
-        fitted_on="judged claims with a language model's reading of four samples, of " + ", ".join(SETS[:2]),
-        claims=len(claims.correct),
-        auroc_on_other_prompts=table,
-    )
+        for count in COUNTS:
+            here = (claims.group == group) & (claims.count == count)
+            figures = {name: round(float(auroc(c[here], claims.correct[here])), 3) for name, c in confidences.items()}
+            rows[f"{group}, {count} others"] = {"n": int(here.sum())} | figures
+    return rows
+
+
+def main() -> None:
+    words = all_words()
+    of_words = fit(words.features, words.correct)
+    for module, beside in ASKED.items():
+        claims, known = measured(beside)
+        rows = table(
+            claims,
+            other_prompts=held_out(claims, known, words),
+            other_models=held_out(claims, known, words, other_models=True),
+        )
+        print(json.dumps(rows, indent=1))
+        keep(
+            module.WEIGHTS,
+            dict(zip(("constant", *module.NAMES), joined(known.features, known.correct, of_words), strict=True)),
+            fitted_on="judged claims of " + ", ".join(SETS[:2]),
+            claims=int((known.count == COUNTS[-1]).sum()),
+            auroc=rows,
+        )
 
 
 if __name__ == "__main__":

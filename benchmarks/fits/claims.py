@@ -13,7 +13,7 @@ import lzma
 import random
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
@@ -22,17 +22,18 @@ import numpy as np
 from benchmarks import DATA
 from hedgerow.calibration.logistic import fit_logistic
 from hedgerow.calibration.metrics import auroc
-from hedgerow.proxy.clustering.support import WEIGHTS, Features, features, read_answer
+from hedgerow.proxy.clustering.support import NAMES, WEIGHTS, features, read_answer
 
 SETS = ("graph_uncertainty_bios", "graph_uncertainty_popqa", "wikibio_gpt3")
 COUNTS = (2, 4, 9, 20)
 FOLDS = 5
-NAMES = Features.__slots__
+Beside = Callable[[list[dict]], Sequence[tuple[float, ...]] | None]
+"""Further columns for each claim of an answer from what was published with them; None if it was not."""
 
 
 @dataclass(frozen=True)
 class Claims:
-    """Features (n, 6), outcomes, the group (set and model) of each claim, its prompt, and how many answers it was held against."""
+    """Features (n, 6 and those beside), outcomes, the group (set and model) of each claim, its prompt, and how many answers it was held against."""
 
     features: np.ndarray
     correct: np.ndarray
@@ -45,18 +46,31 @@ class Claims:
         """Rows of features, outcome, group, prompt and count."""
         return cls(*(np.array(column, float if i < 2 else None) for i, column in enumerate(zip(*rows, strict=True))))
 
+    def and_also(self, other: Claims) -> Claims:
+        """These claims and others."""
+        return Claims(*map(np.concatenate, zip(vars(self).values(), vars(other).values(), strict=True)))
+
+    def where(self, chosen: np.ndarray) -> Claims:
+        """Those of a mask (n,)."""
+        return Claims(*(column[chosen] for column in vars(self).values()))
+
 
 def read(
-    folder: Path, names: tuple[str, ...] = SETS, counts: tuple[int, ...] = COUNTS, *, of_samples: bool = False
+    folder: Path,
+    names: tuple[str, ...] = SETS,
+    counts: tuple[int, ...] = COUNTS,
+    *,
+    of_samples: bool = False,
+    beside: Beside = lambda claims: [()] * len(claims),
 ) -> Claims:
-    """Measure every judged claim of the answers, or of their samples, against each number of other answers."""
+    """Measure every judged claim of the answers, or of their samples, against each number of other answers; `beside` adds columns."""
     rows = []
     for name in names:
         with lzma.open(folder / "long_form" / f"{name}.jsonl.xz", "rt", encoding="utf-8") as lines:
             for line in lines:
                 row = json.loads(line)
                 for claims, others in _of_samples(row) if of_samples else _of_answer(row):
-                    rows += _measure(row, name, claims, others, counts)
+                    rows += _measure(row, name, claims, others, counts, beside)
     return Claims.of(rows)
 
 
@@ -85,13 +99,19 @@ def subject(row: dict) -> str:
     return row["question"] or re.split(r" (?:\(|was |is )|,", row["answer"])[0]
 
 
-def _measure(row: dict, name: str, claims: list[dict], others: list[str], counts: tuple[int, ...]):
+def _measure(
+    row: dict, name: str, claims: list[dict], others: list[str], counts: tuple[int, ...], beside: Beside
+) -> Iterator[tuple]:
+    further = beside(claims) if claims else None
+    if further is None:
+        return
     shuffled = random.Random(row["id"]).sample(others, len(others))
-    for count in sorted({min(count, len(shuffled)) for count in counts}) if claims else ():
+    for count in sorted({min(count, len(shuffled)) for count in counts}):
         measured = features(subject(row), [claim["text"] for claim in claims], shuffled[:count])
-        for claim, of_claim in zip(claims, measured, strict=True):
+        for claim, of_claim, more in zip(claims, measured, further, strict=True):
             if claim["label"] is not None:
-                yield astuple(of_claim), claim["label"], f"{name} {row['model']}", row["prompt_id"], count
+                figures = (*astuple(of_claim), *more)
+                yield figures, claim["label"], f"{name} {row['model']}", row["prompt_id"], count
 
 
 def fit(features: np.ndarray, correct: np.ndarray) -> np.ndarray:
@@ -114,10 +134,8 @@ def held_out(claims: Claims, further: Claims, *, other_models: bool = False) -> 
     for k in range(FOLDS):
         for name in set(model) if other_models else {""}:
             seen, also = (fold != k) & (model != name), (of_further != k) & (also_model != name)
-            weights = fit(
-                np.concatenate([claims.features[seen], further.features[also]]),
-                np.concatenate([claims.correct[seen], further.correct[also]]),
-            )
+            both = claims.where(seen).and_also(further.where(also))
+            weights = fit(both.features, both.correct)
             here = (fold == k) & ((model == name) | (not other_models))
             confidence[here] = 1.0 / (1.0 + np.exp(-weights[0] - claims.features[here] @ weights[1:]))
     return confidence
@@ -148,14 +166,12 @@ def main() -> None:
             by_count[int(count)] = round(float(auroc(confidence[chosen], claims.correct[chosen])), 3)
         table[group] = by_count
         print(f"{group:48} AUROC by number of other answers {by_count}")
-    weights = fit(
-        np.concatenate([claims.features, further.features]), np.concatenate([claims.correct, further.correct])
-    )
+    both = claims.and_also(further)
     keep(
         WEIGHTS,
-        dict(zip(("constant", *NAMES), weights, strict=True)),
+        dict(zip(("constant", *NAMES), fit(both.features, both.correct), strict=True)),
         fitted_on="judged claims of " + ", ".join(SETS),
-        claims=sum(int((of.count == 9).sum()) for of in (claims, further)),
+        claims=int((both.count == 9).sum()),
         auroc_on_other_prompts=table,
     )
 

@@ -17,15 +17,14 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import DATA, ROOT
-from benchmarks.fits.claims import SETS, fit, folds, keep, read, subject
-from hedgerow.calibration.metrics import auroc
+from benchmarks.evidence.claims import by_prompt, ranking
+from benchmarks.fits.asked_claims import COUNTS, WORDS, all_words, joined, probabilities
+from benchmarks.fits.claims import SETS, Claims, fit, folds, keep, subject
 from hedgerow.proxy.clustering.judged_support import NAMES, WEIGHTS, ClaimReading, columns, pairs_of, reading_of
 from hedgerow.proxy.clustering.local import FOLDER, LocalJudge
-from hedgerow.proxy.clustering.support import Features
 
 CACHE = ROOT / "var" / "judge" / "claims.npz"
 MOST = 9
-COUNTS = (4, 9)
 SEVERITY = {"accurate": 0.0, "minor_inaccurate": 0.5, "major_inaccurate": 1.0}
 
 
@@ -107,55 +106,28 @@ def measured(read: list[Answer], counts: tuple[int, ...] = COUNTS) -> Table:
     return Table(*(np.array(column) for column in zip(*rows, strict=True)))
 
 
-WORDS = len(Features.__slots__)
-"""Columns of words; what the judge read stands behind them."""
-
-
-@dataclass(frozen=True)
-class Words:
-    """All judged claims by words, with those of the samples: many more than the judge has read."""
-
-    features: np.ndarray
-    correct: np.ndarray
-    prompt: np.ndarray
-
-    @classmethod
-    def read(cls) -> Words:
-        """Of every set."""
-        parts = [read(DATA, counts=COUNTS), read(DATA, SETS[:2], counts=COUNTS, of_samples=True)]
-        return cls(*(np.concatenate([getattr(of, name) for of in parts]) for name in ("features", "correct", "prompt")))
-
-    def fit(self, seen: np.ndarray) -> np.ndarray:
-        """Constant and weights of the words."""
-        return fit(self.features[seen], self.correct[seen])
-
-
-def joined(features: np.ndarray, correct: np.ndarray, of_words: np.ndarray) -> np.ndarray:
-    """Constant and weights of words and judge: the words' own weights as one figure, and what the judge read beside it, so that few claims are enough."""
-    score = of_words[0] + features[:, :WORDS] @ of_words[1:]
-    constant, scale, *of_judge = fit(np.column_stack([score, features[:, WORDS:]]), correct.astype(float))
-    return np.array([constant + scale * of_words[0], *(scale * of_words[1:]), *of_judge])
-
-
-def held_out(table: Table, words: Words) -> tuple[np.ndarray, np.ndarray]:
+def held_out(table: Table, words: Claims) -> tuple[np.ndarray, np.ndarray]:
     """Each claim's confidence by judge and words, and by words alone, from weights fitted on other prompts."""
     fold, of_words = folds(table.prompt), folds(words.prompt)
     judged, by_words = np.zeros(len(fold)), np.zeros(len(fold))
     for k in range(fold.max() + 1):
-        here, alone = fold == k, words.fit(of_words != k)
+        here, seen = fold == k, words.where(of_words != k)
+        alone = fit(seen.features, seen.correct)
         both = joined(table.features[~here], table.correct[~here], alone)
-        judged[here] = 1.0 / (1.0 + np.exp(-both[0] - table.features[here] @ both[1:]))
-        by_words[here] = 1.0 / (1.0 + np.exp(-alone[0] - table.features[here, :WORDS] @ alone[1:]))
+        judged[here] = probabilities(table.features[here], both)
+        by_words[here] = probabilities(table.features[here, :WORDS], alone)
     return judged, by_words
 
 
 def report(table: Table, confidence: np.ndarray, count: int) -> dict[str, dict[str, float]]:
-    """AUROC by group at a number of samples; for WikiBio the two figures that are published for it."""
+    """AUROC by group at a number of samples, with its 95 % interval over prompts; for WikiBio the two figures that are published for it."""
     figures = {}
     for group in dict.fromkeys(table.group):
         rows = (table.group == group) & (table.count == count)
         value, correct = confidence[rows], table.correct[rows].astype(float)
-        figures[str(group)] = {"n": int(rows.sum()), "auroc": round(float(auroc(value, correct)), 3)}
+        stands = by_prompt(value, correct, table.prompt[rows], ranking)
+        names = {"auroc": stands.value, "low": stands.low, "high": stands.high}
+        figures[str(group)] = {"n": stands.n} | {name: round(figure, 3) for name, figure in names.items()}
         if group.startswith("wikibio"):
             figures[str(group)] |= wikibio(1.0 - value, 1.0 - correct, table.severity[rows], table.prompt[rows])
     return figures
@@ -173,13 +145,13 @@ def wikibio(doubt: np.ndarray, wrong: np.ndarray, severity: np.ndarray, prompt: 
 
 def main() -> None:
     table = measured(answers(DATA))
-    of_words = Words.read()
+    of_words = all_words()
     confidence, by_words = held_out(table, of_words)
     by_count = {str(count): report(table, confidence, count) for count in COUNTS}
     words = {str(count): report(table, by_words, count) for count in COUNTS}
     for name, figures in (("judge and words", by_count), ("words alone", words)):
         print(name, json.dumps(figures[str(MOST)], indent=1))
-    weights = joined(table.features, table.correct, of_words.fit(np.ones(len(of_words.correct), dtype=bool)))
+    weights = joined(table.features, table.correct, fit(of_words.features, of_words.correct))
     keep(
         WEIGHTS,
         dict(zip(("constant", *NAMES), weights, strict=True)),

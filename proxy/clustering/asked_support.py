@@ -1,4 +1,4 @@
-"""Support of each claim of an answer by the other answers, judged by a language model in one call.
+"""Support of each claim of an answer by the other answers, as a language model reads them in one call.
 
 For each claim and each other answer the model says whether the answer states the claim, contradicts it or does not
 mention it. A logistic regression combines the share of answers that state it with the features of `support`. Its
@@ -9,41 +9,34 @@ exactly one letter per pair fails; nothing is guessed.
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import astuple
-from functools import cache
-from math import exp
 from pathlib import Path
 from statistics import fmean
 
-import anyio
-
-from hedgerow.lexicon.text.claims import Claim
-from hedgerow.proxy.clustering.support import Features, SentenceSupport, features, log_odds, unread
-from hedgerow.proxy.computing import compute
+from hedgerow.proxy.clustering.one_call import (
+    MAX_CLAIM_CHARS,
+    SupportByCall,
+    asks,
+    budget_of,
+    in_marks,
+    question_in_prompt,
+    texts_in,
+)
+from hedgerow.proxy.clustering.support import Features, features, log_odds, probability, weights_of
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.types import ClaimSupport
-from hedgerow.proxy.upstreams.asking import Prompting, RouteContext, SupporterFactory
+from hedgerow.proxy.upstreams.asking import RouteContext, SupporterFactory
 
-Ask = Callable[[str], Awaitable[str]]
 Verdicts = tuple[bool | None, ...]
 """For one claim and each other answer: supports it, contradicts it, or does not mention it."""
 WEIGHTS = Path(__file__).with_name("asked_support.json")
+NAMES = (*Features.__slots__, "said")
+"""The features of the logistic regression, in order: those of words, and the log-odds of the share that states the claim."""
 MAX_ANSWER_CHARS = 4000
-MAX_CLAIM_CHARS = 600
-MAX_CLAIMS = 60
-"""Maximum number of claims in a call; an answer with more is measured by shared words."""
-BUDGET_S = 20.0
 SAYS, DENIES, SILENT = "s", "c", "n"
 _MEANS = {SAYS: True, DENIES: False, SILENT: None}
-_OPENING, _CLOSING = re.compile(r"\[\s*\""), re.compile(r"\"\s*\]")
-"""Start and end of a JSON list of texts.
-
-Searched separately: one pattern for the whole list takes quadratic time on a reply of many brackets.
-"""
 
 PROMPT = """Below are claims taken from one answer to a question, and other answers to the same question.
 
@@ -61,76 +54,47 @@ Reply with JSON only: a list of {count} texts, one for each claim in order, each
 order. Example for 2 claims and 3 answers: ["ssn", "ncc"]"""
 
 
-class AskedSupport(SentenceSupport):
-    """Support of claims by a language model combined with shared words.
+class AskedSupport(SupportByCall[Verdicts]):
+    """Support of claims by what a language model reads in the other answers."""
 
-    If the call fails, is late or returns something else, claims get their support by words alone, and `ClaimSupport.by`
-    says why.
+    most = 60
 
-    Args:
-        ask: sends a prompt to the model.
-        budget_s: seconds for its reply.
-        strict: whether a failing judge fails the step instead.
-    """
+    def _prompt(self, question: str, claims: Sequence[str], others: Sequence[str]) -> str:
+        return prompt(question, claims, others)
 
-    def __init__(self, ask: Ask, *, budget_s: float = BUDGET_S, strict: bool = False) -> None:
-        self._ask, self._budget_s, self._strict = ask, budget_s, strict
+    def _read(self, reply: str, claims: int, others: int) -> list[Verdicts]:
+        return read_verdicts(reply, claims, others)
 
-    async def measure_claims(
-        self, question: str, claims: Sequence[Claim], others: Sequence[str], answer: str | None = None
+    def _weighed(
+        self,
+        question: str,
+        texts: Sequence[str],
+        others: Sequence[str],
+        verdicts: Sequence[Verdicts],
+        by_words: Sequence[ClaimSupport],
+        answer: str | None,
     ) -> list[ClaimSupport]:
-        """The support of each claim by each of the other answers.
-
-        Raises:
-            StepFailed: `too_few_samples` if there is only one answer; with a strict judge, its own reasons.
-        """
-        texts = [claim.text for claim in claims]
-        by_words = await super().measure_claims(question, claims, others, answer)
-        try:
-            verdicts = await self._asked(question, [claim.statement for claim in claims], others)
-        except StepFailed as failure:
-            if self._strict:
-                raise
-            return [unread(words, failure.reason) for words in by_words]
-        means = await compute(asked_support, question, texts, others, verdicts, answer)
-        return [ClaimSupport(mean, of_claim, "llm") for mean, of_claim in zip(means, verdicts, strict=True)]
-
-    async def _asked(self, question: str, claims: Sequence[str], others: Sequence[str]) -> list[Verdicts]:
-        """The model's verdicts.
-
-        Raises:
-            StepFailed: the call failed or was late, or the reply cannot be parsed.
-        """
-        if len(claims) > MAX_CLAIMS:
-            raise StepFailed(
-                "confidence",
-                Reason.JUDGE_OVERLOADED,
-                f"the answer has {len(claims)} claims; a judge is asked about at most {MAX_CLAIMS}",
-            )
-        with anyio.move_on_after(self._budget_s):
-            return read_verdicts(await self._ask(prompt(question, claims, others)), len(claims), len(others))
-        raise StepFailed("confidence", Reason.JUDGE_LATE, f"no reply within {self._budget_s:g} s")
+        weights, measured = weights_of(WEIGHTS, NAMES), features(question, texts, others, answer)
+        rows = (columns(said(of), len(of), words) for of, words in zip(verdicts, measured, strict=True))
+        return [ClaimSupport(probability(weights, row), of, "llm") for row, of in zip(rows, verdicts, strict=True)]
 
 
 def build(context: RouteContext) -> SupporterFactory:
     """A function that makes the support for each request; it asks the judge's upstream once per long answer."""
-    settings = context.route.judge
-    budget_s = settings.budget_s if "budget_s" in settings.model_fields_set else BUDGET_S
-    upstream, options = context.upstream(settings.upstream), {"temperature": 0.0}
-    prompting = Prompting(upstream, "confidence", Reason.JUDGE_UNREACHABLE, settings.model, options)
-    return lambda asker, spent: AskedSupport(prompting.text(asker, spent), budget_s=budget_s, strict=settings.strict)
+    judge = context.route.judge
+    prompting, budget_s = asks(context, judge.upstream, judge.model), budget_of(judge)
+    return lambda asker, spent: AskedSupport(prompting.text(asker, spent), budget_s=budget_s, strict=judge.strict)
 
 
 def prompt(question: str, claims: Sequence[str], others: Sequence[str]) -> str:
     """The prompt; long answers and claims are shortened, and delimiters inside them are broken up."""
-    answers = "\n".join(_marked("answer", i, text[:MAX_ANSWER_CHARS]) for i, text in enumerate(others, start=1))
-    asked = "\n".join(_marked("claim", i, text[:MAX_CLAIM_CHARS]) for i, text in enumerate(claims, start=1))
-    question = question.replace("</question", "< /question")
-    return PROMPT.format(question=question, answers=answers, claims=asked, count=len(claims), letters=len(others))
-
-
-def _marked(kind: str, number: int, text: str) -> str:
-    return f"<{kind} {number}>\n{text.replace(f'</{kind}', f'< /{kind}')}\n</{kind} {number}>"
+    return PROMPT.format(
+        question=question_in_prompt(question),
+        answers=in_marks("answer", others, MAX_ANSWER_CHARS),
+        claims=in_marks("claim", claims, MAX_CLAIM_CHARS),
+        count=len(claims),
+        letters=len(others),
+    )
 
 
 def read_verdicts(reply: str, claims: int, others: int) -> list[Verdicts]:
@@ -139,33 +103,11 @@ def read_verdicts(reply: str, claims: int, others: int) -> list[Verdicts]:
     Raises:
         StepFailed: `judge_nonsense` if it is not a list with one text per claim of one letter per answer.
     """
-    try:
-        rows = json.loads(_list_in(reply))
-    except (ValueError, RecursionError):  # not JSON, a number with thousands of digits, or thousands of brackets
-        rows = None
-    if not isinstance(rows, list) or len(rows) != claims:
-        raise StepFailed("confidence", Reason.JUDGE_NONSENSE, f"the judge's reply is not a list of {claims} texts")
-    if not all(isinstance(row, str) and len(row) == others and set(row) <= _MEANS.keys() for row in rows):
-        raise StepFailed(
-            "confidence",
-            Reason.JUDGE_NONSENSE,
-            f"the judge's reply does not have {others} letters out of s, c and n for every claim",
-        )
+    rows = texts_in(reply, claims)
+    if not all(len(row) == others and set(row) <= _MEANS.keys() for row in rows):
+        why = f"the judge's reply does not have {others} letters out of s, c and n for every claim"
+        raise StepFailed("confidence", Reason.JUDGE_NONSENSE, why)
     return [tuple(_MEANS[letter] for letter in row) for row in rows]
-
-
-def _list_in(reply: str) -> str:
-    """The text from the first start of a list to the last end of one; "" if either is missing."""
-    opening, ends = _OPENING.search(reply), [match.end() for match in _CLOSING.finditer(reply)]
-    return reply[opening.start() : ends[-1]] if opening and ends else ""
-
-
-def asked_support(
-    question: str, claims: Sequence[str], others: Sequence[str], verdicts: Sequence[Verdicts], answer: str | None = None
-) -> list[float]:
-    """Probability in [0, 1] that each claim is right, from the model's verdicts and the features of `support`."""
-    measured = features(question, claims, others, answer)
-    return [_mean(columns(said(of), len(of), f)) for of, f in zip(verdicts, measured, strict=True)]
 
 
 def said(verdicts: Verdicts) -> float:
@@ -174,18 +116,5 @@ def said(verdicts: Verdicts) -> float:
 
 
 def columns(share: float, n: int, of_claim: Features) -> list[float]:
-    """The features of the logistic regression, in the order of its weights."""
-    return [log_odds(share, n), *astuple(of_claim)]
-
-
-def _mean(row: Sequence[float]) -> float:
-    constant, *weights = _weights()
-    logit = constant + sum(weight * figure for weight, figure in zip(weights, row, strict=True))
-    return 1.0 / (1.0 + exp(-logit))
-
-
-@cache
-def _weights() -> tuple[float, ...]:
-    """Intercept and weights of the logistic regression, read once."""
-    fitted = json.loads(WEIGHTS.read_text(encoding="utf-8"))["weights"]
-    return tuple(fitted[name] for name in ("constant", "said", *Features.__slots__))
+    """The features of the logistic regression, in the order of `NAMES`."""
+    return [*astuple(of_claim), log_odds(share, n)]

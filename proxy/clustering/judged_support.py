@@ -10,12 +10,10 @@ only, and with a time budget: see `JudgedSupport`.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
-from functools import cache
-from math import exp
+from math import isnan
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +22,7 @@ from hedgerow.lexicon.text.claims import Claim
 from hedgerow.lexicon.text.sentences import sentences
 from hedgerow.proxy.clustering.local import CONTRADICTED, ENTAILED, LocalJudge, Probabilities, Texts, reads
 from hedgerow.proxy.clustering.stems import fold, stem
-from hedgerow.proxy.clustering.support import Features, SentenceSupport, features, unread
+from hedgerow.proxy.clustering.support import Features, SentenceSupport, features, probability, unread, weights_of
 from hedgerow.proxy.clustering.words import word_lists
 from hedgerow.proxy.computing import compute
 from hedgerow.proxy.outcomes import Reason
@@ -124,12 +122,9 @@ def judged_support(
     answer: str | None = None,
 ) -> list[float | None]:
     """Probability in [0, 1] that each claim is right; None for a claim that was not read against any answer."""
-    weights = _weights()
-    means: list[float | None] = []
-    for row, of_claim in zip(columns(question, claims, others, readings, answer), readings, strict=True):
-        z = weights[0] + float(np.dot(weights[1:], row))
-        means.append(None if np.isnan(of_claim.entailed) else 1.0 / (1.0 + exp(-z)))
-    return means
+    weights = weights_of(WEIGHTS, NAMES)
+    rows = columns(question, claims, others, readings, answer)
+    return [None if isnan(of.entailed) else probability(weights, row) for row, of in zip(rows, readings, strict=True)]
 
 
 NAMES = (*Features.__slots__, "entailed", "contradicted")
@@ -184,10 +179,3 @@ def reading_of(of_answers: Probabilities) -> ClaimReading:
     says, denies = of_answers[:, ENTAILED] >= SAYS, of_answers[:, CONTRADICTED] >= SAYS
     by = tuple(True if yes else False if no else None for yes, no in zip(says, denies, strict=True))
     return ClaimReading(float(read[:, ENTAILED].mean()), float(read[:, CONTRADICTED].mean()), by)
-
-
-@cache
-def _weights() -> tuple[float, ...]:
-    """Intercept and weights of the logistic regression, read once."""
-    fitted = json.loads(WEIGHTS.read_text(encoding="utf-8"))["weights"]
-    return tuple(fitted[name] for name in ("constant", *NAMES))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, replace
 from functools import cache
 from itertools import combinations
@@ -87,6 +87,10 @@ class Answer:
     sentences: tuple[Words, ...]
 
 
+NAMES = Features.__slots__
+"""The features of the logistic regression, in order."""
+
+
 class SentenceSupport:
     """Support of each sentence of a draft among other answers to the same question."""
 
@@ -145,13 +149,14 @@ def support(question: str, claims: Sequence[str], others: Sequence[str], answer:
     others: the other answers, at least one.
     answer: the text the claims were taken from; by default the claims themselves.
     """
-    constant, *weights = _weights()
-    logits = (constant + _dot(weights, astuple(f)) for f in features(question, claims, others, answer))
-    return [1.0 / (1.0 + exp(-logit)) for logit in logits]
+    weights = weights_of(WEIGHTS, NAMES)
+    return [probability(weights, astuple(f)) for f in features(question, claims, others, answer)]
 
 
-def _dot(weights: Iterable[float], figures: Iterable[float]) -> float:
-    return sum(weight * figure for weight, figure in zip(weights, figures, strict=True))
+def probability(weights: Sequence[float], figures: Sequence[float]) -> float:
+    """The probability in (0, 1) that a logistic regression gives figures, by its intercept and one weight each."""
+    constant, *slopes = weights
+    return 1.0 / (1.0 + exp(-constant - sum(slope * figure for slope, figure in zip(slopes, figures, strict=True))))
 
 
 def borne_out(question: str, claims: Sequence[str], others: Sequence[str]) -> list[tuple[bool | None, ...]]:
@@ -291,7 +296,7 @@ def _read(text: str) -> list[tuple[str, str]]:
 
 
 @cache
-def _weights() -> tuple[float, ...]:
-    """Intercept and weights of the logistic regression in the order of `Features`, read once."""
-    fitted = json.loads(WEIGHTS.read_text(encoding="utf-8"))["weights"]
-    return tuple(fitted[name] for name in ("constant", *Features.__slots__))
+def weights_of(file: Path, names: tuple[str, ...]) -> tuple[float, ...]:
+    """Intercept and weights of a fitted logistic regression in the order of `names`, read once."""
+    fitted = json.loads(file.read_text(encoding="utf-8"))["weights"]
+    return tuple(fitted[name] for name in ("constant", *names))

@@ -147,11 +147,12 @@ class Judge(Section):
     """`llm`: upstream of the judge. Unset: the route's own."""
     budget_s: Annotated[float, Field(gt=0)] = 2.0
     """`nli`: seconds for one request; later pairs count as different, and as `judge_late` in the audit. For `claims`: seconds for the claims of a
-    long answer; later claims are measured by words alone. Unset: 20 seconds with `claims: llm`."""
-    claims: Literal["auto", "local", "llm", "none"] = "none"
-    """How claims of long answers are compared with the other answers: `local` by the shipped judge (English; extra `judge`); `llm` by one call to
-    `model` at `upstream` for all claims of an answer; `none` by words alone; `auto` by the shipped judge if the extra is installed. A map for
-    claims is fitted for one of these."""
+    long answer; later claims are measured by words alone. Unset: 20 seconds with `claims: llm` and `stated`."""
+    claims: Literal["auto", "local", "llm", "stated", "none"] = "none"
+    """What measures the claims of long answers beside the words that the other answers share with them: `stated`, one call in which the model that
+    answered rates its own claims; `llm`, one call in which `model` at `upstream` reads the other answers; `local`, the shipped judge, which reads
+    them too (English; extra `judge`); `none`, nothing; `auto`, the shipped judge if the extra is installed. A map for claims is fitted for one of
+    these."""
     strict: bool = False
     """Whether a failing judge fails the step. Otherwise its pairs count as different, and as `judge_failed` in the audit."""
 

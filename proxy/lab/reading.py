@@ -15,11 +15,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hedgerow.calibration import Beta
 from hedgerow.lexicon.text.claims import Claim
-from hedgerow.proxy.clustering import asked_support
+from hedgerow.proxy.clustering import asked_support, stated_support
 from hedgerow.proxy.clustering.clusterer import JudgedClusterer, RuleClusterer
 from hedgerow.proxy.clustering.judged_support import JudgedSupport
 from hedgerow.proxy.clustering.likely import LikelyPairs
 from hedgerow.proxy.clustering.local import LocalJudge, missing
+from hedgerow.proxy.clustering.stated_support import RatedSupport
 from hedgerow.proxy.clustering.support import SentenceSupport, beta_of
 from hedgerow.proxy.config import Route, Settings
 from hedgerow.proxy.config.faults import in_words
@@ -53,10 +54,16 @@ class SampledAnswers(BaseModel):
 
 
 class LongAnswer(SampledAnswers):
-    """A long answer, and other answers to the same question; `claims` if they are already known."""
+    """A long answer, and other answers to the same question.
+
+    Attributes:
+        claims: if they are already known.
+        stated: how sure the model that gave the answer says it is of each of `claims`, in [0, 1].
+    """
 
     answer: str
     claims: Texts | None = None
+    stated: list[Annotated[float, Field(ge=0.0, le=1.0)]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +126,8 @@ def shipped_judge(step: str = "cluster") -> LocalJudge:
 
 @asynccontextmanager
 async def by_language_model(settings: Settings, route: Route) -> AsyncIterator[Judging]:
-    """A route's `judge.model` at its `judge.upstream`, asked once per row.
+    """A route's `judge.model` at its `judge.upstream`, asked once per row; on a route with `judge.claims: stated` the
+    model that answers rates the claims.
 
     Raises:
         ConfigError: the upstream cannot be opened.
@@ -128,7 +136,8 @@ async def by_language_model(settings: Settings, route: Route) -> AsyncIterator[J
     upstream = await open_upstream(name, settings.upstreams)
     try:
         context = RouteContext(route, {name: upstream, route.upstream: upstream}, _no_map)
-        yield Judging(JUDGES["llm"].load()(context), asked_support.build(context))
+        of_claims = stated_support if route.judge.claims == "stated" else asked_support
+        yield Judging(JUDGES["llm"].load()(context), of_claims.build(context))
     finally:
         await upstream.aclose()
 
@@ -171,7 +180,8 @@ async def claims(row: object, judging: Judging) -> tuple[Json, str | None]:
 
     Returns each claim with its raw confidence (`WORTH` observations per sample) and what measured it, and why the judge
     could not (None if it could). Given claims are measured as they are; otherwise the claims are found in the answer's
-    sentences, list items and table cells. Empty samples are ignored.
+    sentences, list items and table cells. Confidences that the model stated in given claims are weighed beside the
+    words, and nobody is asked. Empty samples are ignored.
 
     Raises:
         BadInput: the row does not have the form of `LongAnswer`, or no sample has text.
@@ -180,12 +190,14 @@ async def claims(row: object, judging: Judging) -> tuple[Json, str | None]:
     read = _read(LongAnswer, row)
     if not (others := [text for text in read.samples if text.strip()]):
         raise BadInput("samples: all are empty. The claims of an answer are compared with other answers.")
-    stated = claims_of(read.answer, read.question) if read.claims is None else [_given(text) for text in read.claims]
-    supporter = judging.supporter_of(read.question)
-    supports = await supporter.measure_claims(read.question, stated, others, read.answer) if stated else []
+    if read.stated is not None and len(read.stated) != len(read.claims or ()):
+        raise BadInput("stated: must have one number for each of 'claims'.")
+    found = claims_of(read.answer, read.question) if read.claims is None else [_given(text) for text in read.claims]
+    supporter = judging.supporter_of(read.question) if read.stated is None else RatedSupport(read.stated)
+    supports = await supporter.measure_claims(read.question, found, others, read.answer) if found else []
     measured = [
         {"text": claim.text, **_figures(beta_of(of.mean, len(others))), "by": of.by}
-        for claim, of in zip(stated, supports, strict=True)
+        for claim, of in zip(found, supports, strict=True)
     ]
     failures = (of.by.partition(":")[2] for of in supports)
     return {"claims": measured}, next(filter(None, failures), None)

@@ -14,7 +14,7 @@ from math import inf
 from hedgerow.calibration.decision import Action, Costs, decide, thresholds
 from hedgerow.lexicon import Hedge, LexiconError, load
 from hedgerow.lexicon.text.language import known
-from hedgerow.proxy.clustering import asked_support
+from hedgerow.proxy.clustering import asked_support, stated_support
 from hedgerow.proxy.clustering.judged_support import JudgedSupport
 from hedgerow.proxy.clustering.local import LocalJudge, missing
 from hedgerow.proxy.clustering.support import SentenceSupport
@@ -163,10 +163,12 @@ def _by_sentence(context: RouteContext, retriever: Choice, guard: FactGuard) -> 
 
 
 def claims_support(context: RouteContext) -> SupporterFactory:
-    """Makes what measures the claims of the route's long answers: a language model, the shipped judge with words, or words alone."""
+    """Makes what measures the claims of the route's long answers: a language model or the shipped judge with words, or words alone."""
     judge = context.route.judge
     if judge.claims == "llm":
         return asked_support.build(context)
+    if judge.claims == "stated":
+        return stated_support.build(context)
     if judge.claims == "none" or missing() is not None:
         return always(SentenceSupport())
     return always(JudgedSupport(LocalJudge(step="confidence"), budget_s=judge.budget_s))

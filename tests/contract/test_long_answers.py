@@ -131,6 +131,24 @@ def test_a_language_model_reads_the_claims_in_one_call(serve: Any, client_of: An
     assert field["usage"]["judge"]["prompt_tokens"] == 7
 
 
+def test_the_model_that_answered_rates_its_claims_in_one_call(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    """`claims: stated` asks the model of the request, whatever model judges on the route; what it doubts is served less sure than by words."""
+    upstream.enqueue(says(*ANSWERS), says('["f", "f", "b", "f"]'), says(*ANSWERS))
+    judge = {"claims": "stated", "model": "judge-1"}
+    _, field = text_and_field(
+        client_of(serve(rewriting=UNCALIBRATED, judge=judge)).chat.completions.create(model="m", messages=ASK)
+    )
+    assert [call["model"] for call in upstream.calls] == ["m", "m"]
+    assert HEIGHT.format(102) in upstream.calls[1]["messages"][0]["content"]
+    assert {one["by"] for one in field["claims"]} == {"stated"}
+    assert field["usage"]["judge"]["prompt_tokens"] == 7
+    _, by_words = text_and_field(
+        client_of(serve(rewriting=UNCALIBRATED)).chat.completions.create(model="m", messages=ASK)
+    )
+    assert field["claims"][2]["raw"] < by_words["claims"][2]["raw"]
+
+
+@pytest.mark.parametrize("claims", ["llm", "stated"])
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [
@@ -141,10 +159,10 @@ def test_a_language_model_reads_the_claims_in_one_call(serve: Any, client_of: An
     ],
 )
 def test_a_judge_of_claims_that_fails_leaves_the_words_to_tell(
-    serve: Any, client_of: Any, upstream: Upstream, reply: Any, reason: str
+    serve: Any, client_of: Any, upstream: Upstream, reply: Any, reason: str, claims: str
 ) -> None:
     """The answer comes all the same, measured by words, and each claim says why; a strict route serves the draft with the reason."""
-    judge = {"claims": "llm", "budget_s": 0.5}
+    judge = {"claims": claims, "budget_s": 0.5}
     upstream.enqueue(says(*(text(height=102 + 7 * i) for i in range(10))), reply)
     _, field = text_and_field(
         client_of(serve(rewriting=UNCALIBRATED, judge=judge)).chat.completions.create(model="m", messages=ASK)
@@ -189,6 +207,21 @@ def test_recorded_answers_are_measured_with_a_language_model(upstream: Upstream,
     assert json.loads(apart.stdout)["groups"] == [[0], [1], [2]]
     assert "judge_nonsense" in apart.stderr
     assert [call["model"] for call in upstream.calls] == ["judge-1"] * 4
+
+
+def test_recorded_claims_are_rated_by_the_model_of_the_route(upstream: Upstream, tmp_path: Path) -> None:
+    """`--judge llm` measures as the route does: with `claims: stated` it asks the model that answers; a row that has the ratings asks nobody."""
+    config = tmp_path / "config.yaml"
+    config.write_text(JUDGED.format(url=upstream.url).replace("model: judge-1", "claims: stated"), encoding="utf-8")
+    row = {"question": "Who built it?", "answer": SURE, "samples": ["It stands in Brussels.", "In Paris."]}
+    upstream.enqueue(says('["e"]'))
+    (asked,) = json.loads(measured("claims", row, config).stdout)["claims"]
+    rated = row | {"claims": [SURE], "stated": [0.8]}
+    (recorded,) = json.loads(measured("claims", rated, config).stdout)["claims"]
+    assert recorded == asked
+    assert (asked["by"], len(upstream.calls)) == ("stated", 1)
+    uneven = measured("claims", rated | {"stated": [0.8, 0.9]}, config)
+    assert (uneven.exit_code, "one number for each of 'claims'" in uneven.stderr) == (2, True)
 
 
 def test_drawing_of_long_answers_stops_at_seven(serve: Any, client_of: Any, upstream: Upstream) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from benchmarks import ROOT
 from benchmarks.data.equivalence import Row, contains, evouna, is_development
 from benchmarks.data.equivalence import read as read_rows
+from benchmarks.evidence import asked_claims
 from benchmarks.evidence.claims import (
     COUNTS,
     KIND,
@@ -25,6 +26,7 @@ from benchmarks.evidence.claims import (
     Measured,
     by_prompt,
     gap,
+    in_words,
     measure,
     passages,
     precision_recall,
@@ -48,18 +50,12 @@ from hedgerow.proxy.pipeline.sampling.early_stopping import LONG_SAMPLES
 from hedgerow.proxy.signals.semantic import SemanticSignal
 from hedgerow.proxy.types import Sample
 
-KINDS = {"graph_uncertainty_bios": "biographies", "graph_uncertainty_popqa": "facts", "wikibio_gpt3": "WikiBio"}
 CLAIMS_TIMED, ANSWERS_TIMED = 12, 5
 BINS = 10
 HOTPOT = "samples/hotpot_llama31_8b/hotpot_llama31_8b.jsonl.gz"
 READ = ROOT / "benchmarks" / "data" / "hotpot_read.json"
 """Drafts that give the right answer in other words, drafts that hold its words and do not give it, and how many of the five answers say what each draft
 says, as we read them; 0 where the draft gives no answer."""
-
-
-def _name(of: Measured) -> str:
-    kind, model = of.name.split(" ", 1)
-    return f"{KINDS[kind]}, {model}"
 
 
 def claims_table(measured: Sequence[Measured]) -> str:
@@ -69,7 +65,7 @@ def claims_table(measured: Sequence[Measured]) -> str:
         words, unseen, mapped = (ranking(values, of.correct) for values in (of.words, of.unseen, of.mapped))
         raw = by_prompt(of.raw, of.correct, of.prompt, ranking)
         lines.append(
-            f"| {_name(of)} | {raw.n:,} | {of.correct.mean():.0%} | {words:.3f} | {raw} | {unseen:.3f} | {mapped:.3f} |"
+            f"| {of.title} | {raw.n:,} | {of.correct.mean():.0%} | {words:.3f} | {raw} | {unseen:.3f} | {mapped:.3f} |"
         )
     return "\n".join(lines)
 
@@ -85,7 +81,7 @@ def calibration_table(measured: Sequence[Measured]) -> str:
         after = by_prompt(of.mapped, of.correct, of.prompt, gap(SERVED))
         counted = by_prompt(of.mapped, of.correct, of.prompt, gap(OTHERS))
         lines.append(
-            f"| {_name(of)} | {of.correct.mean():.0%} | {of.raw.mean():.0%} | {before} | {after} | {counted.value:.3f} |"
+            f"| {of.title} | {of.correct.mean():.0%} | {of.raw.mean():.0%} | {before} | {after} | {counted.value:.3f} |"
         )
     return "\n".join(lines)
 
@@ -96,7 +92,7 @@ def curve_table(measured: Sequence[Measured]) -> str:
     lines = [f"| claims of | {' | '.join(map(str, shown))} |", "|---" * (len(shown) + 1) + "|"]
     for of in measured:
         lines.append(
-            f"| {_name(of)} | " + " | ".join(f"{ranking(of.curve[n - 1], of.correct):.3f}" for n in shown) + " |"
+            f"| {of.title} | " + " | ".join(f"{ranking(of.curve[n - 1], of.correct):.3f}" for n in shown) + " |"
         )
     return "\n".join(lines)
 
@@ -121,7 +117,7 @@ def draw_reliability(measured: Sequence[Measured]) -> None:
             axis.plot([0, 1], [0, 1], color="#999999", linewidth=1)
             for of, value, colour, mark in zip(measured, values, COLOURS, MARKS, strict=False):
                 points = [(v.mean(), y.mean()) for v, y in _deciles(value, of.correct)]
-                axis.plot(*zip(*points, strict=True), color=colour, marker=mark, label=_name(of), linewidth=1.2)
+                axis.plot(*zip(*points, strict=True), color=colour, marker=mark, label=of.title, linewidth=1.2)
             axis.set(title=title, xlabel="confidence in a claim, mean of a decile", xlim=(0, 1), ylim=(0, 1))
         axes[0][0].set_ylabel("share right")
         axes[0][1].legend(fontsize=8, loc="upper left")
@@ -138,7 +134,7 @@ def draw_curve(measured: Sequence[Measured]) -> None:
         axis = axes[0][0]
         for of, colour, mark in zip(measured, COLOURS, MARKS, strict=False):
             figures = [ranking(values, of.correct) for values in of.curve]
-            axis.plot(COUNTS, figures, color=colour, marker=mark, label=_name(of))
+            axis.plot(COUNTS, figures, color=colour, marker=mark, label=of.title)
         axis.axvline(LONG_SAMPLES - 1, color="#999999", linewidth=1)
         axis.set(xlabel="other answers", ylabel="AUROC of claims", xticks=COUNTS)
         axis.legend(fontsize=8, loc="lower right")
@@ -270,13 +266,12 @@ def judged_table() -> str:
     lines = ["| claims of | n | words alone | words and judge |", "|---|---|---|---|"]
     for group, judged in fitted["on_other_prompts"][str(MOST)].items():
         words = fitted["words_alone_on_other_prompts"][str(MOST)][group]
-        kind, model = group.split(" ", 1)
         figures = [
             f"{of['auroc']:.3f}"
             + (f" (AUC-PR {of['auc_pr']:.3f}, Pearson {of['pearson']:.3f})" if "auc_pr" in of else "")
             for of in (words, judged)
         ]
-        lines.append(f"| {KINDS[kind]}, {model} | {judged['n']} | {figures[0]} | {figures[1]} |")
+        lines.append(f"| {in_words(group)} | {judged['n']} | {figures[0]} | {figures[1]} |")
     return "\n".join(lines)
 
 
@@ -335,15 +330,15 @@ def goals(measured: Sequence[Measured], milliseconds: float) -> list[Goal]:
 def _ranking_goal(of: Measured) -> Goal | None:
     ranked, words = by_prompt(of.raw, of.correct, of.prompt, ranking), ranking(of.words, of.correct)
     if of.name.startswith("graph_uncertainty_bios"):
-        return _at_least(f"{_name(of)}: AUROC without a model >= .80", ranked, 0.80)
+        return _at_least(f"{of.title}: AUROC without a model >= .80", ranked, 0.80)
     if of.name.startswith("graph_uncertainty_popqa"):
-        return _at_least(f"{_name(of)}: AUROC without a model >= share of words ({words:.3f})", ranked, words)
+        return _at_least(f"{of.title}: AUROC without a model >= share of words ({words:.3f})", ranked, words)
     return None
 
 
 def _calibration_goal(of: Measured) -> Goal:
     after = by_prompt(of.mapped, of.correct, of.prompt, gap(SERVED))
-    return Goal(f"{_name(of)}: generalised ECE of claims after the map <= .06", after, 0.06)
+    return Goal(f"{of.title}: generalised ECE of claims after the map <= .06", after, 0.06)
 
 
 def _wikibio_goals(wikibio: Measured) -> list[Goal]:
@@ -367,17 +362,20 @@ def section(data: Path) -> str:
     of_sentences, sentence_goals = sentences_table(data)
     of_cores, core = core_table(data)
     core_goal = _at_least("answers of all lengths: F1 >= .93 at precision >= .96 (`equivalence: local`)", core, 0.93)
+    rated, read_by_model = asked_claims.of_each()
     milliseconds = cost(data)
+    of_asked = asked_claims.goals(measured, rated, read_by_model)
     draw_reliability(measured)
     draw_curve(measured)
     return "\n\n".join(
         [
             "## Sentences and claims",
             claims_part(measured),
+            asked_part(asked_claims.table(measured, rated, read_by_model)),
             calibration_part(measured),
             samples_part(measured),
             answers_part(milliseconds, of_sentences, of_cores),
-            table([*goals(measured, milliseconds), *sentence_goals, core_goal]),
+            table([*goals(measured, milliseconds), *of_asked, *sentence_goals, core_goal]),
         ]
     )
 
@@ -404,6 +402,24 @@ answers and how far it is contradicted, are weighed beside the words' own score,
 AUROC:
 
 {judged_table()}"""
+
+
+def asked_part(of_asked: str) -> str:
+    """What a call to a language model adds."""
+    return f"""### What a language model adds
+
+AUROC with what a language model said of each claim beside the words (`judge.claims: stated` and `llm`), against {OTHERS} other answers, by weights fitted on other
+prompts (`python -m benchmarks.fits.asked_claims`). Both were published with the claims (Jiang et al. 2024):
+
+- *ratings*: the model that gave the answer rates each of its claims on six steps. It was asked once for each claim; Hedgerow asks once for all.
+- *reading*: how many of four other answers say the claim, as a language model read them. The words are still those of {OTHERS}. It was published for two sets.
+
+*Weights of other models*: fitted without any claim of this model.
+
+{of_asked}
+
+With ratings, four other answers rank claims better than nine do by words. The reading shows what a judge of claims can give at all here: on gpt-4's biographies a large
+language model that reads the answers, and the words, come just to the .82 that were asked of a small judge that runs in the proxy."""
 
 
 def calibration_part(measured: Sequence[Measured]) -> str:

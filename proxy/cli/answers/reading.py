@@ -47,7 +47,10 @@ def claims(
     route: RouteName = None,
     config: ConfigPath = CONFIG,
 ) -> None:
-    """Read {question, answer, samples, claims} a line (claims may be left out), print each claim with {text, mean, alpha, beta, by}: raw, before any map."""
+    """Read {question, answer, samples, claims, stated} a line, print each claim with {text, mean, alpha, beta, by}: raw, before any map.
+
+    claims may be left out: they are then found. stated, how sure the model itself says it is of each of them, may be left out too.
+    """
     _measure_lines(reading.claims, data, Way(judge, route, config))
 
 

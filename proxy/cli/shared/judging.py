@@ -25,7 +25,7 @@ Judge = Annotated[
     JudgeKind,
     typer.Option(
         "--judge",
-        help="Who reads beside rules and words. none: nobody; local: the shipped judge (English; extra `judge`); llm: the model and upstream of the route's `judge`, one call a line.",
+        help="Who reads beside rules and words. none: nobody; local: the shipped judge (English; extra `judge`); llm: the model and upstream of the route's `judge`, one call a line (claims on a route with `judge.claims: stated`: the model that answers).",
     ),
 ]
 RouteName = Annotated[

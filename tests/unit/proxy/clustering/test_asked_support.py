@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from hedgerow.lexicon.text.claims import Claim
-from hedgerow.proxy.clustering.asked_support import MAX_CLAIMS, AskedSupport, prompt, read_verdicts
+from hedgerow.proxy.clustering.asked_support import AskedSupport, prompt, read_verdicts
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.types import ClaimSupport
 from tests.support.hostile import growth
@@ -71,7 +71,7 @@ def test_a_judge_that_cannot_be_asked_or_is_late() -> None:
 
 
 def test_an_answer_of_very_many_claims_is_measured_by_words() -> None:
-    told = measure("never read", texts=TEXTS * MAX_CLAIMS)
+    told = measure("never read", texts=TEXTS * AskedSupport.most)
     assert {one.by for one in told} == {"words:judge_overloaded"}
 
 

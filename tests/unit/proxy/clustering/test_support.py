@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from benchmarks.fits.claims import read
 from hedgerow.calibration.metrics import auroc
-from hedgerow.proxy.clustering.support import _weights, features, support
+from hedgerow.proxy.clustering.support import NAMES, WEIGHTS, features, probability, support, weights_of
 
 OTHERS = (
     "Marie Curie was born in Warsaw in 1867. She won two Nobel Prizes.",
@@ -74,7 +74,7 @@ def test_claims_of_chat_models_are_told_apart(data: Path) -> None:
     """On judged claims of biographies and facts by three models: well above a coin, on the half of the prompts by hash."""
     claims = read(data, ("graph_uncertainty_bios", "graph_uncertainty_popqa"), counts=(9,))
 
-    confidence = 1 / (1 + np.exp(-(_weights()[0] + claims.features @ np.array(_weights()[1:]))))
+    confidence = np.array([probability(weights_of(WEIGHTS, NAMES), row) for row in claims.features])
     half = np.array([hashlib.sha256(str(p).encode()).digest()[0] % 2 == 0 for p in claims.prompt])
     for group in sorted(set(claims.group)):
         chosen = (claims.group == group) & half
