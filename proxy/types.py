@@ -266,6 +266,10 @@ class Verdict:
     words: str | None = None
 
 
+READERS = ("local", "llm")
+"""Values of `ClaimSupport.by` where a judge read the other answers; else which of them state a claim is known from their words."""
+
+
 @dataclass(frozen=True, slots=True)
 class ClaimSupport:
     """How far the other answers support one claim.

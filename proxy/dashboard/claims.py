@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hedgerow.proxy.clustering.passages import Passages
 from hedgerow.proxy.pipeline.result import Result, claim_row
-from hedgerow.proxy.types import Json
+from hedgerow.proxy.types import READERS, Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class ClaimView:
         number: its place among the claims of the answer, from 0.
         text: None if it was not kept.
         mean, raw: means of the calibrated and the raw confidence.
-        by_words: whether support was measured by words alone, without a judge.
+        by_words: whether which answers state it is known from their words, without a judge that read them.
         correct: the current verdict.
     """
 
@@ -93,7 +93,7 @@ class Claims:
         (alpha, beta), (raw_alpha, raw_beta) = row["calibrated"], row["raw"]
         correct = (self.verdicts or {}).get(number)
         mean, raw = alpha / (alpha + beta), raw_alpha / (raw_alpha + raw_beta)
-        by_words = str(row.get("by", "")).startswith("words")
+        by_words = row.get("by") not in READERS
         return ClaimView(number, text, mean, raw, tuple(bearings), by_words, correct)
 
 

@@ -23,6 +23,7 @@ from hedgerow.proxy.pipeline.job import job_of
 from hedgerow.proxy.pipeline.result import Result, Run
 from hedgerow.proxy.pipeline.run import calibrate
 from hedgerow.proxy.services.services import open_pipelines
+from hedgerow.proxy.types import READERS
 
 WIDTH, LEAST_WIDTH = 36, 9
 """Columns of a drawn density: normal and minimum."""
@@ -111,7 +112,7 @@ def _claims(result: Result, console: Console) -> None:
         return
     _heading(console, "Claims", f"held against {len(result.held_against)} other answers, numbered in the order drawn")
     table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="dim")
-    by_words = all(claim.by.startswith("words") for claim in result.claims)  # no judge has read the other answers
+    by_words = all(claim.by not in READERS for claim in result.claims)  # no judge has read the other answers
     for column in ("claim", "sure", "words are in" if by_words else "said by", "contradicted by"):
         table.add_column(
             column, ratio=1 if column == "claim" else None, justify="right" if column == "sure" else "left"
