@@ -23,11 +23,20 @@ _STOP = re.compile(r"(?<![.!?…])[.!?…]++(?:\[\^?\d++\])*+$")
 _STOP_WITHIN = re.compile(r"[.!?…]['’]?[\"”»“*_)\]]++$")
 _ABBREVIATION = re.compile(r"(?:\b[^\W\d_]\.(?:[^\W\d_]\.)+|\b(?:Jr|Sr|Inc|Ltd|Co|Corp|etc|St|Dr)\.)$")
 _POLAR = re.compile(
-    r"[*_]{0,3}(?:yes|no|yeah|nope|true|false|correct)\b(?:[*_]*)(?:([,.!;:–—-]+)\s*|\s+[–—-]+\s*)", re.IGNORECASE
+    r"[*_]{0,3}(?:yes|no|yeah|nope|true|false|correct|neither)\b(?:[*_]*)(?:([,.!;:–—-]+)\s*|\s+[–—-]+\s*)",
+    re.IGNORECASE,
 )
 ANNOUNCES = r"here(?:['’]s| is) (?:the|my|your) (?:\w{1,15} )?(?:answer|result):"
 """A pattern for what announces an answer: "Here's the answer: Canberra." """
+_DISCLAIMER = (
+    r"(?:as an? (?:ai|artificial intelligence|(?:large )?language model)\b[^.,;:!?]{0,40}, )?"
+    r"i (?:(?:do not|don['’]t) have|(?:cannot|can['’]t) (?:access|browse|check|predict|see|watch)|(?:am not|['’]m not|am un)able to (?:access|browse|check|predict|see))\b"
+    r"[^.;:!?]{3,160}?, but(?: to answer (?:the|your) question,)?"
+)
+"""A pattern for what a machine says of itself before it answers: "I don't have access to real-time information, but X." """
+_DISCLAIMED = re.compile(rf"{_DISCLAIMER}\s+", re.IGNORECASE)
 _CONNECTIVE = re.compile(
+    rf"{_DISCLAIMER}\s+|"
     r"(?:(?:(?:so|and|but),? )?(?:however|moreover|furthermore|additionally|in addition|for (?:example|instance)|instead|in contrast|by contrast|finally|lastly|firstly|secondly|thirdly|overall|in fact|"
     r"in short|to answer (?:the|your) question|in conclusion|in summary|as a result|on the other hand|that said|nevertheless|still|then|also),|"
     r"(?:that(?:['’]s| is) (?:easy|simple|straightforward|an easy one)|hm+|um+|uh+|well|sure|okay)[,:;…–—-]+|"
@@ -89,6 +98,10 @@ _CONDITION = re.compile(
 )
 
 
+_NOBODY = re.compile(r"(?:^|, )(?i:neither\b|(?:none|nobody|nothing|no one|no|few)(?= (?-i:[a-z])))")
+"""A subject that denies the rest of the sentence: only a hedge before it has all of the claim in its scope."""
+
+
 def shape(sentence: str, question: str = "", language: str = "en") -> Shape:
     """Split and classify a sentence.
 
@@ -112,6 +125,8 @@ def shape(sentence: str, question: str = "", language: str = "en") -> Shape:
         kind, position = "fragment", None  # "1936, but another march was in 1636"
     if position is not None and _CONDITION.match(opened) and (opened.count(",") > 1 or "then" in opened[position:]):
         position = None  # the verb may belong to the condition
+    if position is not None and (nobody := _NOBODY.search(opened)) is not None and nobody.start() < position:
+        position = None  # "Nobody possibly won" does not mean that possibly nobody won
     unsure = kind == "fragment" and _may_have_verb(opened)
     if unsure and _HOW_TO.match(question):
         kind = "imperative"
@@ -187,6 +202,16 @@ def _end(sentence: str) -> tuple[str, str, bool]:
 def ends_with_abbreviation(sentence: str) -> bool:
     """Whether the last full stop belongs to an abbreviation ("etc.", "U.S.")."""
     return bool(_ABBREVIATION.search(sentence[-24:]))
+
+
+def without_disclaimer(sentence: str) -> str:
+    """An English sentence without what a machine says of itself before it answers.
+
+    >>> without_disclaimer("I don't have real-time data, but Tim Cook is the CEO of Apple.")
+    'Tim Cook is the CEO of Apple.'
+    """
+    disclaimer = _DISCLAIMED.match(sentence)
+    return sentence[disclaimer.end() :] if disclaimer else sentence
 
 
 def leading(body: str, language: str = "en") -> str:

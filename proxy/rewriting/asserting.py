@@ -26,7 +26,7 @@ _ABLE = one_of(
 _OWN_DOUBT = re.compile(
     rf"(?<!\bI )\bcould\b(?! \d| (?:(?:also|already|even|only) )?{_ABLE}\b)|\b(?:less|more) likely to\b(?![^.;]*\bthan\b)|"
     r"(?<!\bI )\b(?:might|(?-i:may)|must)\b(?! \d)|\b(?:seems?|looks?|sounds?) like\b|\b(?:appears?|seems?|seemed|appeared) (?:not )?to\b|\blikely (?:not )?to (?:be|have)\b|"
-    r"\bunless\b|\bneither\b|, no doubt\b|% (?:chance|probability)|\.\.\.|…|"
+    r"\bunless\b|, no doubt\b|% (?:chance|probability)|\.\.\.|…|"
     r"\b(?:unlikely|reportedly|allegedly|supposedly|arguably|potentially|(?:said|reported|rumou?red|alleged) to|it is (?:\w+ )?(?:accepted|agreed|believed|thought|said|assumed) that|(?:sources|records|reports|accounts) (?:indicate|report|suggest|say)|(?:is|are|was|were) (?:\w{1,15} )?(?:believed|thought|assumed|presumed) to|(?:clearly|obviously) (?:the|an?))\b|, of course\b|"
     r"\b(?:is|are|was|were) (?:(?:also|still|now|\w+ly|often|sometimes) ){0,2}(?:considered|regarded|deemed|credited (?:with|as))\b|"
     r"\b(?:is|are|was|were) (?:also )?(?:often|sometimes|\w+ly) (?:attributed|credited|recogni[sz]ed|accepted|associated|believed|thought|cited|seen|viewed|held)\b",
@@ -379,7 +379,7 @@ def asserts(sentence: str, language: str = "en") -> bool:
         or (language == "en" and (tells_of_speaker(form.body) or is_taste(form.body)))
         or _NO_WORDING.search(sentence)
         or _SYMBOLS.fullmatch(sentence)
-        or _ABOUT_THE_TEXT.search(sentence)
+        or _ABOUT_THE_TEXT.search(form.body)
         or _OPENS_QUOTATION.match(sentence)
     ):
         return False

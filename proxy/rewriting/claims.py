@@ -20,7 +20,7 @@ from typing import Any
 
 from hedgerow.lexicon.text.english import AUXILIARIES, FINITE_VERBS
 from hedgerow.lexicon.text.imperatives import instructs
-from hedgerow.lexicon.text.shape import ANNOUNCES
+from hedgerow.lexicon.text.shape import ANNOUNCES, without_disclaimer
 
 WEIGHTS = Path(__file__).with_name("claims.json")
 
@@ -153,7 +153,7 @@ def is_claim(sentence: str, question: str = "") -> bool:
     >>> is_claim("You can adjust the size with the slider."), is_claim("Therefore, the final answer is 12.")
     (False, False)
     """
-    body = _MARKERS.sub("", sentence).replace("’", "'")
+    body = without_disclaimer(_MARKERS.sub("", sentence).replace("’", "'"))
     words = [word.lower() for word in _WORD.findall(body)]
     return may_be(body, words, question) and score(body, question) >= _fitted()["threshold"]
 
@@ -294,7 +294,7 @@ def may_claim(sentence: str) -> bool:
     >>> may_claim("It is 42."), may_claim("Sure!"), may_claim("Call emergency services now."), may_claim("I hope this finds you well.")
     (True, False, False, False)
     """
-    body = _AGREES.sub("", _MARKERS.sub("", sentence).replace("’", "'"))
+    body = without_disclaimer(_AGREES.sub("", _MARKERS.sub("", sentence).replace("’", "'")))
     words = _WORD.findall(body[:200])
     if not words:
         return True  # a number, a formula or another script, which these patterns cannot judge

@@ -27,6 +27,13 @@ CAPITAL = "What is the capital of Australia?"
         ),
         (
             CAPITAL,
+            "As an AI language model, I don't have access to maps, but it is Canberra.",
+            {"adverb": "possibly"},
+            "As an AI language model, I don't have access to maps, but it is possibly Canberra.",
+        ),
+        (CAPITAL, "Neither; it is Canberra.", {"adverb": "possibly"}, "Neither; it is possibly Canberra."),
+        (
+            CAPITAL,
             "As of my last update, it is Canberra.",
             {"adverb": "possibly"},
             "As of my last update, it is possibly Canberra.",
@@ -72,3 +79,23 @@ def test_words_of_a_name_are_not_taken_for_confidence() -> None:
         replace(request_for("It is called Of Course I Still Love You.", 0.4), question="What is it called?")
     )
     assert "Of Course I Still Love You" in done.text
+
+
+@pytest.mark.parametrize(
+    "draft", ["Neither team won.", "Nobody won the match.", "No team has won it.", "In 1998, none of them won."]
+)
+def test_a_hedge_stands_outside_a_denial(draft: str) -> None:
+    """ "Nobody possibly won" does not say that possibly nobody won."""
+    worded = reworded(replace(request_for(draft, 0.4), question="Who won?"))
+    assert worded.status == "hedged"
+    assert worded.text is not None
+    assert draft.lower().rstrip(".") in worded.text.lower()
+
+
+@pytest.mark.parametrize(
+    "draft",
+    ["I don't have access to maps, but you can check an atlas.", "I can't browse the internet, but I don't know it."],
+)
+def test_a_machine_that_still_gives_no_answer_is_not_hedged(draft: str) -> None:
+    worded = reworded(replace(request_for(draft, 0.1), question=CAPITAL))
+    assert (worded.status, worded.reason) == ("plain", "no_assertion")

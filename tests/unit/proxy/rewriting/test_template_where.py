@@ -61,7 +61,6 @@ def test_a_name_is_no_doubt() -> None:
         "The winner must have been Brazil.",
         "The effect appears to be small.",
         "The library is open unless it is a holiday.",
-        "Neither 9 nor 15 is prime.",
         "It is Canberra, no doubt about it, as everybody knows.",
         "It was... Brahms.",
         "It is widely accepted that Elvis sold the most records.",
