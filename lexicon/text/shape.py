@@ -28,10 +28,11 @@ _POLAR = re.compile(
 )
 ANNOUNCES = r"here(?:['’]s| is) (?:the|my|your) (?:\w{1,15} )?(?:answer|result):"
 """A pattern for what announces an answer: "Here's the answer: Canberra." """
+_CANNOT = r"(?:i (?:cannot|can['’]t)|i(?: am|['’]m) (?:not |un)able to)"
 _DISCLAIMER = (
-    r"(?:as an? (?:ai|artificial intelligence|(?:large )?language model)\b[^.,;:!?]{0,40}, )?"
-    r"i (?:(?:do not|don['’]t) have|(?:cannot|can['’]t) (?:access|browse|check|predict|see|watch)|(?:am not|['’]m not|am un)able to (?:access|browse|check|predict|see))\b"
-    r"[^.;:!?]{3,160}?, but(?: to answer (?:the|your) question,)?"
+    rf"(?:as an? (?:ai|artificial intelligence|(?:large )?language model)\b[^.,;:!?]{{0,40}}, (?:{_CANNOT}|i (?:do not|don['’]t)|i(?: am|['’]m) not)\b|"
+    rf"(?:i (?:do not|don['’]t) have (?:[\w-]{{1,20}} ){{0,3}}(?:access|information|data|details|knowledge|updates|opinions?|beliefs?|preferences?)|{_CANNOT} (?:access|browse|predict|search))\b)"
+    r"[^.;:!?]{0,160}?, but(?: to answer (?:the|your) question,)?"
 )
 """A pattern for what a machine says of itself before it answers: "I don't have access to real-time information, but X." """
 _DISCLAIMED = re.compile(rf"{_DISCLAIMER}\s+", re.IGNORECASE)

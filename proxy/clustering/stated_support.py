@@ -5,8 +5,8 @@ rating of the answer's claims, with the features of `support`. Its weights were 
 by three chat models of their own claims (`benchmarks/fits/asked_claims.py`, `stated_support.json`). The steps are those
 of the published ratings (Tian et al. 2023, as used by Jiang et al. 2024).
 
-Deviation: there each claim was rated in a call of its own. Here one call rates all of them, which costs a tenth. A map
-for claims corrects what that changes in level.
+Deviation: there each claim was rated in a call of its own. Here one call rates all of them, which is cheaper. A map for
+claims corrects what that changes in level.
 """
 
 from __future__ import annotations

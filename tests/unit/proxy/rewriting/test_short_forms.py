@@ -94,8 +94,12 @@ def test_a_hedge_stands_outside_a_denial(draft: str) -> None:
 
 @pytest.mark.parametrize(
     "draft",
-    ["I don't have access to maps, but you can check an atlas.", "I can't browse the internet, but I don't know it."],
+    [
+        "I don't have access to maps, but you can check an atlas.",
+        "I can't browse the internet, but I don't know it.",
+        "I don't have a map, but my brother has one.",
+    ],
 )
-def test_a_machine_that_still_gives_no_answer_is_not_hedged(draft: str) -> None:
+def test_a_disclaimer_without_an_answer_behind_it_is_not_hedged(draft: str) -> None:
     worded = reworded(replace(request_for(draft, 0.1), question=CAPITAL))
     assert (worded.status, worded.reason) == ("plain", "no_assertion")
