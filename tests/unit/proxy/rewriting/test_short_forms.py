@@ -103,3 +103,20 @@ def test_a_hedge_stands_outside_a_denial(draft: str) -> None:
 def test_a_disclaimer_without_an_answer_behind_it_is_not_hedged(draft: str) -> None:
     worded = reworded(replace(request_for(draft, 0.1), question=CAPITAL))
     assert (worded.status, worded.reason) == ("plain", "no_assertion")
+
+
+@pytest.mark.parametrize(
+    ("question", "draft", "worded"),
+    [
+        (
+            "When did it come out?",
+            "All Night Long was released in 1983.",
+            "Perhaps All Night Long was released in 1983.",
+        ),
+        ("Which film won?", "No Country for Old Men won.", "Perhaps No Country for Old Men won."),
+        ("Who won in 1972?", "No Nobel Peace Prize was awarded.", "Perhaps no Nobel Peace Prize was awarded."),
+        ("Who are they?", "All American Presidents are men.", "Perhaps all American Presidents are men."),
+    ],
+)
+def test_the_first_word_of_a_title_stays_a_capital(question: str, draft: str, worded: str) -> None:
+    assert word(draft, {"clause": "perhaps {clause}"}, question) == worded
