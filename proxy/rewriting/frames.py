@@ -16,6 +16,7 @@ from hedgerow.lexicon import NO_HEDGE, Frame, Hedge, Lexicon, Match, load, offer
 from hedgerow.lexicon.text.english import BE, CLOSED_CLASS, HAVE, PLAIN_OPENERS, SUBJECT_PRONOUNS
 from hedgerow.lexicon.text.language import grammar
 from hedgerow.lexicon.text.shape import Shape
+from hedgerow.proxy.rewriting.works import begins_with_title
 
 _IN_TITLES = (SUBJECT_PRONOUNS | BE | HAVE) - {"i", "who", "am"}
 """Function words that are capitalised only in titles of works and not in names such as "the Who"."""
@@ -25,22 +26,6 @@ _REST_OF_TITLE = re.compile(
 _NEXT_NAME = re.compile(r"\s+[A-Z][\w'’]*")
 _FIRST_WORD = re.compile(r"^([*_\"“”'‘«„(\[]*)([^\W\d_]+)(['’][^\W\d_]+)?")
 _TITLE = re.compile(r"^[*_]*An?\s+(?:[A-Z][\w'’-]*\s+(?:(?:of|the|and|in|to|for|on)\s+)*)+[A-Z][\w'’-]*[*_]*[.!]?$")
-_TITLE_OF_A_WORK = re.compile(
-    r"(?:The|An?)(?: (?:of|the|and|in|to|for|on|a|an|at|with))*(?: [A-Z\d][\w'’-]*(?: (?:of|the|and|in|to|for|on|a|an|at|with))*){1,7}"
-)
-_ASKS_FOR_A_WORK = re.compile(
-    r"\b(?:books?|novels?|films?|movies?|songs?|albums?|shows?|series|plays?|musicals?|operas?|poems?|paintings?|games?|stor(?:y|ies)|magazines?|newspapers?|sitcoms?|episodes?)\b",
-    re.IGNORECASE,
-)
-_SMALL_IN_TITLES = r"(?: (?:of|the|and|in|to|for|on|a|an|at|with|from|not))*"
-_OPENS_WITH_A_WORK = re.compile(
-    r"[*_]*(?:No|Nobody|Nothing|My|Our|Your|His|Her|Their|All|Every|Some|Few|Many|One|Two|Three|This|That|These|Those)"
-    rf"(?:{_SMALL_IN_TITLES} [A-Z][\w'’-]*){{2,8}}"
-)
-"""Perhaps the title of a work: "No Country for Old Men won", but also "No Nobel Prize was awarded"."""
-_IS_OF_A_WORK = re.compile(
-    r"\b(?:was|were) (?:\w+ly )?(?:released|published|recorded|composed|filmed|performed|sung|(?:directed|written) by)\b|\b(?:premiered|starring|stars|starred|Oscar|Oscars|Grammy|Academy Award)\b"
-)
 _LETTER = re.compile(r"\s+(?:is|was|has|had|and|or|equals|can|does|did)\b|[,.]")
 _GERUND = re.compile(
     r"[*_]*[A-Z][a-z]+ing (?:a|an|the|this|that|these|your|their|its|to|with|more|too|enough|such|both|all|for|regularly)\b"
@@ -142,12 +127,8 @@ def lowers(text: str, around: Surroundings) -> bool | None:
         return False
     if around.language != "en":
         return word.lower() in grammar(around.language).small or (bool(tail) and len(word) <= 2) or None
-    if _TITLE_OF_A_WORK.fullmatch(text.strip('*_.!"“” ')) and _ASKS_FOR_A_WORK.search(around.question):
-        return False  # "The Lightning Thief"
-    if _OPENS_WITH_A_WORK.match(text) and (
-        _ASKS_FOR_A_WORK.search(f"{around.question} {text}") or _IS_OF_A_WORK.search(text)
-    ):
-        return False  # "My Fair Lady opened in 1956."
+    if begins_with_title(text, around.question):
+        return False  # "The Lightning Thief", "My Fair Lady opened in 1956."
     if word == "I" or _TITLE.match(text) or (len(word) == 1 and text[match.end() : match.end() + 1] == "."):
         return False
     if word == "A" and (_LETTER.match(text, match.end()) or not text[match.end() :].strip(" .*_)")):
