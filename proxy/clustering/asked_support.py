@@ -10,22 +10,12 @@ exactly one letter per pair fails; nothing is guessed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple
 from pathlib import Path
 from statistics import fmean
 
-from hedgerow.proxy.clustering.one_call import (
-    MAX_CLAIM_CHARS,
-    SupportByCall,
-    asks,
-    budget_of,
-    in_marks,
-    question_in_prompt,
-    texts_in,
-)
-from hedgerow.proxy.clustering.support import Features, features, log_odds, probability, weights_of
-from hedgerow.proxy.errors import StepFailed
-from hedgerow.proxy.outcomes import Reason
+from hedgerow.proxy.clustering import one_call
+from hedgerow.proxy.clustering.one_call import SupportByCall
+from hedgerow.proxy.clustering.support import Features, log_odds
 from hedgerow.proxy.types import ClaimSupport
 from hedgerow.proxy.upstreams.asking import RouteContext, SupporterFactory
 
@@ -57,7 +47,7 @@ order. Example for 2 claims and 3 answers: ["ssn", "ncc"]"""
 class AskedSupport(SupportByCall[Verdicts]):
     """Support of claims by what a language model reads in the other answers."""
 
-    most = 60
+    by, weights, names, most = "llm", WEIGHTS, NAMES, 60
 
     def _prompt(self, question: str, claims: Sequence[str], others: Sequence[str]) -> str:
         return prompt(question, claims, others)
@@ -65,33 +55,25 @@ class AskedSupport(SupportByCall[Verdicts]):
     def _read(self, reply: str, claims: int, others: int) -> list[Verdicts]:
         return read_verdicts(reply, claims, others)
 
-    def _weighed(
-        self,
-        question: str,
-        texts: Sequence[str],
-        others: Sequence[str],
-        verdicts: Sequence[Verdicts],
-        by_words: Sequence[ClaimSupport],
-        answer: str | None,
-    ) -> list[ClaimSupport]:
-        weights, measured = weights_of(WEIGHTS, NAMES), features(question, texts, others, answer)
-        rows = (columns(said(of), len(of), words) for of, words in zip(verdicts, measured, strict=True))
-        return [ClaimSupport(probability(weights, row), of, "llm") for row, of in zip(rows, verdicts, strict=True)]
+    def _columns(self, verdicts: Sequence[Verdicts]) -> list[tuple[float, ...]]:
+        return [(log_odds(fmean(verdict is True for verdict in of), len(of)),) for of in verdicts]
+
+    def _borne_out(self, verdict: Verdicts, by_words: ClaimSupport) -> Verdicts:
+        return verdict
 
 
 def build(context: RouteContext) -> SupporterFactory:
     """A function that makes the support for each request; it asks the judge's upstream once per long answer."""
     judge = context.route.judge
-    prompting, budget_s = asks(context, judge.upstream, judge.model), budget_of(judge)
-    return lambda asker, spent: AskedSupport(prompting.text(asker, spent), budget_s=budget_s, strict=judge.strict)
+    return one_call.factory(AskedSupport, context, judge.upstream, judge.model)
 
 
 def prompt(question: str, claims: Sequence[str], others: Sequence[str]) -> str:
     """The prompt; long answers and claims are shortened, and delimiters inside them are broken up."""
     return PROMPT.format(
-        question=question_in_prompt(question),
-        answers=in_marks("answer", others, MAX_ANSWER_CHARS),
-        claims=in_marks("claim", claims, MAX_CLAIM_CHARS),
+        question=one_call.question_in_prompt(question),
+        answers=one_call.in_marks("answer", others, MAX_ANSWER_CHARS),
+        claims=one_call.claims_in_prompt(claims),
         count=len(claims),
         letters=len(others),
     )
@@ -103,18 +85,7 @@ def read_verdicts(reply: str, claims: int, others: int) -> list[Verdicts]:
     Raises:
         StepFailed: `judge_nonsense` if it is not a list with one text per claim of one letter per answer.
     """
-    rows = texts_in(reply, claims)
+    rows = one_call.texts_in(reply, claims)
     if not all(len(row) == others and set(row) <= _MEANS.keys() for row in rows):
-        why = f"the judge's reply does not have {others} letters out of s, c and n for every claim"
-        raise StepFailed("confidence", Reason.JUDGE_NONSENSE, why)
+        raise one_call.nonsense(f"does not have {others} letters out of s, c and n for every claim")
     return [tuple(_MEANS[letter] for letter in row) for row in rows]
-
-
-def said(verdicts: Verdicts) -> float:
-    """Share of the other answers that support a claim."""
-    return fmean(verdict is True for verdict in verdicts)
-
-
-def columns(share: float, n: int, of_claim: Features) -> list[float]:
-    """The features of the logistic regression, in the order of `NAMES`."""
-    return [*astuple(of_claim), log_odds(share, n)]

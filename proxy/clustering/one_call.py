@@ -1,7 +1,7 @@
 """Support of the claims of an answer by a language model that is asked about all of them in one call.
 
-A subclass says what the model is asked, what its reply may be, and how that is weighed. Here is what happens if it
-cannot be asked: the words alone decide, or the step fails.
+A subclass says what the model is asked, what its reply may be, and which figures follow from it. Here these are weighed
+with the words; if the model cannot be asked, the words alone decide, or the step fails.
 """
 
 from __future__ import annotations
@@ -10,18 +10,19 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
-from typing import ClassVar, Generic, TypeVar
+from dataclasses import astuple
+from pathlib import Path
+from typing import Any, ClassVar, Generic, TypeVar
 
 import anyio
 
 from hedgerow.lexicon.text.claims import Claim
-from hedgerow.proxy.clustering.support import SentenceSupport, unread
+from hedgerow.proxy.clustering.support import SentenceSupport, features, probability, unread, weights_of
 from hedgerow.proxy.computing import compute
-from hedgerow.proxy.config.routes import Judge
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.types import ClaimSupport
-from hedgerow.proxy.upstreams.asking import Prompting, RouteContext
+from hedgerow.proxy.upstreams.asking import Prompting, RouteContext, SupporterFactory
 
 Ask = Callable[[str], Awaitable[str]]
 Verdict = TypeVar("Verdict")
@@ -35,7 +36,7 @@ Searched separately: one pattern for the whole list takes quadratic time on a re
 
 
 class SupportByCall(SentenceSupport, ABC, Generic[Verdict]):
-    """Support of claims by one call to a language model, combined with shared words.
+    """Support of claims by one call to a language model, combined with shared words by a logistic regression.
 
     If the call fails, is late or returns something else, claims get their support by words alone, and `ClaimSupport.by`
     says why.
@@ -46,6 +47,12 @@ class SupportByCall(SentenceSupport, ABC, Generic[Verdict]):
         strict: whether a failing judge fails the step instead.
     """
 
+    by: ClassVar[str]
+    """What `ClaimSupport.by` says of a claim that the model judged."""
+    weights: ClassVar[Path]
+    """The fitted weights."""
+    names: ClassVar[tuple[str, ...]]
+    """The features that they weigh, in order: those of words first."""
     most: ClassVar[int]
     """Maximum number of claims in a call; an answer with more is measured by shared words."""
 
@@ -55,7 +62,7 @@ class SupportByCall(SentenceSupport, ABC, Generic[Verdict]):
     async def measure_claims(
         self, question: str, claims: Sequence[Claim], others: Sequence[str], answer: str | None = None
     ) -> list[ClaimSupport]:
-        """The support of each claim, and which of the other answers state it.
+        """The support of each claim, and which of the other answers state it. Words are compared in a worker thread.
 
         Raises:
             StepFailed: `too_few_samples` if there is only one answer; with a strict judge, its own reasons.
@@ -63,15 +70,19 @@ class SupportByCall(SentenceSupport, ABC, Generic[Verdict]):
         texts = [claim.text for claim in claims]
         by_words = await super().measure_claims(question, claims, others, answer)
         try:
-            verdicts = await self._asked(question, [claim.statement for claim in claims], others)
+            verdicts = await self._verdicts(question, [claim.statement for claim in claims], others)
         except StepFailed as failure:
             if self._strict:
                 raise
             return [unread(words, failure.reason) for words in by_words]
-        return await compute(self._weighed, question, texts, others, verdicts, by_words, answer)
+        weights, words = weights_of(self.weights, self.names), await compute(features, question, texts, others, answer)
+        return [
+            ClaimSupport(probability(weights, (*astuple(of_claim), *beside)), self._borne_out(verdict, alone), self.by)
+            for of_claim, beside, verdict, alone in zip(words, self._columns(verdicts), verdicts, by_words, strict=True)
+        ]
 
-    async def _asked(self, question: str, claims: Sequence[str], others: Sequence[str]) -> list[Verdict]:
-        """The model's verdicts.
+    async def _verdicts(self, question: str, claims: Sequence[str], others: Sequence[str]) -> Sequence[Verdict]:
+        """The model's verdict on each claim.
 
         Raises:
             StepFailed: the call failed or was late, or the reply cannot be parsed.
@@ -96,26 +107,26 @@ class SupportByCall(SentenceSupport, ABC, Generic[Verdict]):
         """
 
     @abstractmethod
-    def _weighed(
-        self,
-        question: str,
-        texts: Sequence[str],
-        others: Sequence[str],
-        verdicts: Sequence[Verdict],
-        by_words: Sequence[ClaimSupport],
-        answer: str | None,
-    ) -> list[ClaimSupport]:
-        """The support of each claim from the verdicts and the words; runs in a worker thread."""
+    def _columns(self, verdicts: Sequence[Verdict]) -> list[tuple[float, ...]]:
+        """For each claim the figures that stand behind those of words in `names`."""
+
+    def _borne_out(self, verdict: Verdict, by_words: ClaimSupport) -> tuple[bool | None, ...]:
+        """Which of the other answers state a claim; by default what the words say of it."""
+        del verdict
+        return by_words.borne_out
 
 
-def asks(context: RouteContext, upstream: str | None, model: str | None) -> Prompting:
-    """How a route asks about claims, at temperature 0. None: its own upstream, the model of the request."""
-    return Prompting(context.upstream(upstream), "confidence", Reason.JUDGE_UNREACHABLE, model, {"temperature": 0.0})
+def factory(
+    kind: type[SupportByCall[Any]], context: RouteContext, upstream: str | None = None, model: str | None = None
+) -> SupporterFactory:
+    """A function that makes the support for each request.
 
-
-def budget_of(judge: Judge) -> float:
-    """Seconds for the reply: `budget_s` if it is set, else `BUDGET_S`."""
-    return judge.budget_s if "budget_s" in judge.model_fields_set else BUDGET_S
+    The model is asked once per long answer, at temperature 0. None: the route's own upstream, the model of the request.
+    """
+    judge, options = context.route.judge, {"temperature": 0.0}
+    prompting = Prompting(context.upstream(upstream), "confidence", Reason.JUDGE_UNREACHABLE, model, options)
+    budget_s = judge.budget_s if "budget_s" in judge.model_fields_set else BUDGET_S
+    return lambda asker, spent: kind(prompting.text(asker, spent), budget_s=budget_s, strict=judge.strict)
 
 
 def in_marks(kind: str, texts: Sequence[str], longest: int) -> str:
@@ -124,6 +135,11 @@ def in_marks(kind: str, texts: Sequence[str], longest: int) -> str:
         f"<{kind} {number}>\n{text[:longest].replace(f'</{kind}', f'< /{kind}')}\n</{kind} {number}>"
         for number, text in enumerate(texts, start=1)
     )
+
+
+def claims_in_prompt(claims: Sequence[str]) -> str:
+    """Numbered claims between marks."""
+    return in_marks("claim", claims, MAX_CLAIM_CHARS)
 
 
 def question_in_prompt(question: str) -> str:
@@ -142,8 +158,13 @@ def texts_in(reply: str, count: int) -> list[str]:
     except (ValueError, RecursionError):  # not JSON, a number with thousands of digits, or thousands of brackets
         texts = None
     if not isinstance(texts, list) or len(texts) != count or not all(isinstance(text, str) for text in texts):
-        raise StepFailed("confidence", Reason.JUDGE_NONSENSE, f"the judge's reply is not a list of {count} texts")
+        raise nonsense(f"is not a list of {count} texts")
     return texts
+
+
+def nonsense(why: str) -> StepFailed:
+    """The failure of a reply that has another form; `why` continues "the judge's reply"."""
+    return StepFailed("confidence", Reason.JUDGE_NONSENSE, f"the judge's reply {why}")
 
 
 def _list_in(reply: str) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.lexicon.text.claims import Claim
-from hedgerow.proxy.clustering.stated_support import RatedSupport, StatedSupport, prompt, read_ratings, stated_support
+from hedgerow.proxy.clustering.stated_support import RatedSupport, StatedSupport, prompt, read_ratings
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.types import ClaimSupport
 
@@ -28,6 +30,10 @@ def measure(reply: str, *, strict: bool = False, texts: tuple[str, ...] = TEXTS)
     return anyio.run(StatedSupport(ask, strict=strict).measure_claims, QUESTION, claims(*texts), OTHERS)
 
 
+def rated(texts: Sequence[str], ratings: Sequence[float]) -> list[ClaimSupport]:
+    return anyio.run(RatedSupport(ratings).measure_claims, QUESTION, claims(*texts), OTHERS)
+
+
 def test_what_the_model_is_sure_of_has_more_support() -> None:
     """Against the same answers; which of these say a claim is read from their words."""
     sure = measure('```json\n["f", "F "]\n```')
@@ -43,8 +49,8 @@ def test_a_higher_rating_never_lowers_any_claim(ratings: list[float], index: int
     index %= len(ratings)
     higher = [max(rating, old) if i == index else old for i, old in enumerate(ratings)]
     texts = [f"She was born in 18{i}0." for i in range(len(ratings))]
-    before, after = (stated_support(QUESTION, texts, OTHERS, rated) for rated in (ratings, higher))
-    assert all(0.0 < b <= a + 1e-12 < 1.0 for b, a in zip(before, after, strict=True))
+    before, after = (rated(texts, of) for of in (ratings, higher))
+    assert all(0.0 < b.mean <= a.mean + 1e-12 < 1.0 for b, a in zip(before, after, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -64,8 +70,7 @@ def test_more_claims_than_a_call_takes_are_measured_by_words() -> None:
 
 def test_recorded_ratings_are_weighed_without_a_call() -> None:
     """As the same ratings from the model."""
-    recorded = anyio.run(RatedSupport([1.0, 0.2]).measure_claims, QUESTION, claims(*TEXTS), OTHERS)
-    assert recorded == measure('["f", "b"]')
+    assert rated(TEXTS, [1.0, 0.2]) == measure('["f", "b"]')
 
 
 def test_the_prompt_names_the_scale_and_a_claim_cannot_close_its_mark() -> None:
