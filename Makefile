@@ -97,9 +97,7 @@ lint: $(VENV)/.dev  ## ruff, both halves
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-LINKS := .types/hedgerow
 types: $(VENV)/.dev  ## mypy, strict
-	@mkdir -p $(LINKS) && ln -sfn $(addprefix ../../,$(wildcard hedgerow/*.py)) ../../hedgerow/py.typed ../../calibration ../../lexicon ../../proxy $(LINKS)
 	$(BIN)/mypy
 
 check: lint types  ## lint and types

@@ -9,15 +9,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hedgerow.calibration.beta import Beta
-    from hedgerow.calibration.divergence import faithfulness_divergence
-    from hedgerow.calibration.fitted import FittedMap, Provenance
-    from hedgerow.calibration.maps.base import CalibrationMap
-    from hedgerow.calibration.maps.identity import IdentityMap
-    from hedgerow.calibration.maps.platt import PlattMap
-    from hedgerow.calibration.metrics.expected import expected_brier, expected_nll
-    from hedgerow.calibration.registry import ActiveMap, MapRegistry
-    from hedgerow.calibration.wasserstein import quantile_nodes, w1_exact
+    from .beta import Beta
+    from .divergence import faithfulness_divergence
+    from .fitted import FittedMap, Provenance
+    from .maps.base import CalibrationMap
+    from .maps.identity import IdentityMap
+    from .maps.platt import PlattMap
+    from .metrics.expected import expected_brier, expected_nll
+    from .registry import ActiveMap, MapRegistry
+    from .wasserstein import quantile_nodes, w1_exact
 
 _HOMES = {
     "ActiveMap": "hedgerow.calibration.registry",

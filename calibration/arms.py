@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hedgerow.calibration.arrays import FloatArray, probabilities, same_shape
-from hedgerow.calibration.errors import RangeError, ShapeError
+from .arrays import FloatArray, probabilities, same_shape
+from .errors import RangeError, ShapeError
 
 BETS: tuple[float, ...] = tuple(0.9 * 0.5**k for k in range(12))
 """Shares of the capital that the bets risk, from .9 (few values, all on one side) to .0004 (a million values)."""

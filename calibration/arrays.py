@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hedgerow.calibration.beta import PARAMETER_FLOOR
-from hedgerow.calibration.errors import RangeError, ShapeError
+from .beta import PARAMETER_FLOOR
+from .errors import RangeError, ShapeError
 
 FloatArray = NDArray[np.float64]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hedgerow.calibration.arrays import probabilities
-from hedgerow.calibration.errors import ShapeError
+from .arrays import probabilities
+from .errors import ShapeError
 
 DISTINCT = 21
 """Up to this many distinct confidences (shares of twenty samples) are levels of their own.

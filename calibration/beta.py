@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isfinite
 
-from hedgerow.calibration.errors import RangeError
+from .errors import RangeError
 
 PARAMETER_FLOOR = 1e-6
 """Smallest alpha and beta (RALC, A.1.1), since a Beta needs parameters above 0."""

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hedgerow.calibration.arrays import FloatArray, beta_sample
-from hedgerow.calibration.errors import CalibrationError, NotEnoughData, RangeError
-from hedgerow.calibration.fitting import HeldOutError, MeasuredBy, out_of_fold, random_folds, shared_training
-from hedgerow.calibration.maps.base import map_class
-from hedgerow.calibration.metrics.bootstrap import Groups, Interval, groups_of, taken, too_few_groups
-from hedgerow.calibration.metrics.table import Betas
-from hedgerow.calibration.summary import summarise
+from .arrays import FloatArray, beta_sample
+from .errors import CalibrationError, NotEnoughData, RangeError
+from .fitting import HeldOutError, MeasuredBy, out_of_fold, random_folds, shared_training
+from .maps.base import map_class
+from .metrics.bootstrap import Groups, Interval, groups_of, taken, too_few_groups
+from .metrics.table import Betas
+from .summary import summarise
 
 SHOWN = ("smooth_ece", "generalised_ece", "faithfulness_divergence", "auroc")
 """Metrics shown for each candidate beside its Brier score."""

@@ -12,7 +12,7 @@ from itertools import pairwise
 from math import inf, isfinite
 from typing import Literal
 
-from hedgerow.calibration.errors import RangeError
+from .errors import RangeError
 
 Action = Literal["answer", "hedge", "abstain", "escalate"]
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from hedgerow.calibration.arrays import FloatArray, parameters, probabilities, same_shape
+from .arrays import FloatArray, parameters, probabilities, same_shape
 
 
 def _betas(alpha: ArrayLike, beta: ArrayLike) -> tuple[FloatArray, FloatArray]:

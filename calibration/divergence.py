@@ -12,9 +12,9 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hedgerow.calibration.arrays import FloatArray, outcomes, parameters, same_shape
-from hedgerow.calibration.beta import PARAMETER_FLOOR
-from hedgerow.calibration.errors import RangeError
+from .arrays import FloatArray, outcomes, parameters, same_shape
+from .beta import PARAMETER_FLOOR
+from .errors import RangeError
 
 _SHIFT = 12
 """The asymptotic series of the digamma is used from here on; its first omitted term is then below 1e-16."""

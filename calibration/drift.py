@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from hedgerow.calibration.arrays import FloatArray, numbers, probabilities, sample
-from hedgerow.calibration.errors import RangeError, ShapeError
+from .arrays import FloatArray, numbers, probabilities, sample
+from .errors import RangeError, ShapeError
 
 ALTERNATIVES: tuple[tuple[float, float], ...] = (
     *((1.0, shift) for shift in (-1.5, -0.7, -0.3, 0.3, 0.7, 1.5)),

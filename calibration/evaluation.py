@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hedgerow.calibration.arrays import FloatArray, beta_sample
-from hedgerow.calibration.errors import NotEnoughData, RangeError
-from hedgerow.calibration.fitted import FittedMap
-from hedgerow.calibration.fitting import first_part, fit_map, unseen
-from hedgerow.calibration.maps.base import apply_map
-from hedgerow.calibration.metrics.bootstrap import Groups, groups_of, taken, too_few_groups
-from hedgerow.calibration.metrics.table import Paired
-from hedgerow.calibration.summary import paired_metrics, summarise
+from .arrays import FloatArray, beta_sample
+from .errors import NotEnoughData, RangeError
+from .fitted import FittedMap
+from .fitting import first_part, fit_map, unseen
+from .maps.base import apply_map
+from .metrics.bootstrap import Groups, groups_of, taken, too_few_groups
+from .metrics.table import Paired
+from .summary import paired_metrics, summarise
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
-from hedgerow.calibration.maps.base import CalibrationMap, map_from_dict
-from hedgerow.calibration.maps.venn_abers import VennAbersMap
+from .maps.base import CalibrationMap, map_from_dict
+from .maps.venn_abers import VennAbersMap
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,16 +14,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hedgerow.calibration.arrays import FloatArray, beta_sample
-from hedgerow.calibration.drift import information, raw_histogram
-from hedgerow.calibration.errors import CalibrationError, NotEnoughData, RangeError
-from hedgerow.calibration.fitted import FittedMap, Provenance
-from hedgerow.calibration.maps.base import Learned, apply_map, map_class
-from hedgerow.calibration.maps.venn_abers import VennAbersMap
-from hedgerow.calibration.metrics.bootstrap import Groups, groups_of, taken, too_few_groups
-from hedgerow.calibration.metrics.table import HEADLINE, Betas
-from hedgerow.calibration.promises.intervals import learn_intervals
-from hedgerow.calibration.summary import paired_metrics, summarise
+from .arrays import FloatArray, beta_sample
+from .drift import information, raw_histogram
+from .errors import CalibrationError, NotEnoughData, RangeError
+from .fitted import FittedMap, Provenance
+from .maps.base import Learned, apply_map, map_class
+from .maps.venn_abers import VennAbersMap
+from .metrics.bootstrap import Groups, groups_of, taken, too_few_groups
+from .metrics.table import HEADLINE, Betas
+from .promises.intervals import learn_intervals
+from .summary import paired_metrics, summarise
 
 Learner = Callable[[FloatArray, FloatArray], Learned]
 MeasuredBy = Callable[[NDArray[np.bool_]], tuple[FloatArray, FloatArray]]

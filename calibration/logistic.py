@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from hedgerow.calibration.arrays import FloatArray
+from .arrays import FloatArray
 
 _STEPS = 100
 _TOLERANCE = 1e-10

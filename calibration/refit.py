@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hedgerow.calibration.arrays import beta_sample
-from hedgerow.calibration.errors import NotEnoughData, RangeError
-from hedgerow.calibration.fitted import FittedMap
-from hedgerow.calibration.fitting import first_part, fit_map, unseen
-from hedgerow.calibration.maps.base import CalibrationMap, apply_map
-from hedgerow.calibration.metrics.bootstrap import Groups, Interval, groups_of, taken, too_few_groups
-from hedgerow.calibration.metrics.table import COMPARED, METRICS, paired
+from .arrays import beta_sample
+from .errors import NotEnoughData, RangeError
+from .fitted import FittedMap
+from .fitting import first_part, fit_map, unseen
+from .maps.base import CalibrationMap, apply_map
+from .metrics.bootstrap import Groups, Interval, groups_of, taken, too_few_groups
+from .metrics.table import COMPARED, METRICS, paired
 
 DECIDING = COMPARED[0]
 """The metric that decides which map is better."""

@@ -20,10 +20,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from hedgerow.calibration.errors import MapFileError
-from hedgerow.calibration.fitted import FittedMap
-from hedgerow.calibration.maps.base import CalibrationMap
-from hedgerow.calibration.maps.identity import IdentityMap
+from .errors import MapFileError
+from .fitted import FittedMap
+from .maps.base import CalibrationMap
+from .maps.identity import IdentityMap
 
 SCHEMA = 1
 """Schema version of both kinds of files."""

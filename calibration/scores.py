@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from hedgerow.calibration.arrays import FloatArray, probabilities
-from hedgerow.calibration.beta import PARAMETER_FLOOR, Beta
-from hedgerow.calibration.errors import NotEnoughData, ShapeError
+from .arrays import FloatArray, probabilities
+from .beta import PARAMETER_FLOOR, Beta
+from .errors import NotEnoughData, ShapeError
 
 SCORE_FLOOR = 1e-6
 """Scores are clipped to (1e-6, 1 - 1e-6) before taking logarithms."""

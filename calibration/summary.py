@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hedgerow.calibration.arrays import FloatArray, beta_sample
-from hedgerow.calibration.errors import NotEnoughData
-from hedgerow.calibration.metrics.bootstrap import Groups
-from hedgerow.calibration.metrics.table import METRICS, Betas, Paired, paired
+from .arrays import FloatArray, beta_sample
+from .errors import NotEnoughData
+from .metrics.bootstrap import Groups
+from .metrics.table import METRICS, Betas, Paired, paired
 
 
 def summarise(alpha: ArrayLike, beta: ArrayLike, correct: ArrayLike) -> dict[str, float]:

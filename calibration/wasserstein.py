@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from hedgerow.calibration.arrays import FloatArray, parameters, same_shape
-from hedgerow.calibration.errors import RangeError
+from .arrays import FloatArray, parameters, same_shape
+from .errors import RangeError
 
 NODES = 64
 """Quantile nodes stored for a Beta."""

@@ -22,11 +22,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hedgerow import metrics
-    from hedgerow.answers import Confidence, Wording, confidence, word
-    from hedgerow.calibrator import Calibrator
-    from hedgerow.diagram import reliability_diagram
-    from hedgerow.reports import Report, compare, evaluate
+    from . import metrics
+    from .answers import Confidence, Wording, confidence, word
+    from .calibrator import Calibrator
+    from .diagram import reliability_diagram
+    from .reports import Report, compare, evaluate
 
 _HOMES = {
     "Calibrator": "hedgerow.calibrator",

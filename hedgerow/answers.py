@@ -15,11 +15,11 @@ import anyio
 from pydantic import ValidationError
 from scipy import stats
 
-from hedgerow.calibration import Beta, FittedMap
-from hedgerow.proxy.config import Route
-from hedgerow.proxy.config.faults import described
-from hedgerow.proxy.lab import reading, rewording
-from hedgerow.proxy.lab.rewording import GivenAnswer, Reworder
+from .calibration import Beta, FittedMap
+from .proxy.config import Route
+from .proxy.config.faults import described
+from .proxy.lab import reading, rewording
+from .proxy.lab.rewording import GivenAnswer, Reworder
 
 T = TypeVar("T")
 Judge = Literal["none", "local"]

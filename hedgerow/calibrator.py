@@ -16,10 +16,10 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from hedgerow.answers import Confidence
-from hedgerow.calibration import FittedMap
-from hedgerow.calibration.errors import NotEnoughData
-from hedgerow.calibration.fitting import fit_map
+from .answers import Confidence
+from .calibration import FittedMap
+from .calibration.errors import NotEnoughData
+from .calibration.fitting import fit_map
 
 Floats = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib import pyplot as plt
 from numpy.typing import ArrayLike
 
-from hedgerow.calibration.metrics import reliability_equal_width, smooth_ece
+from .calibration.metrics import reliability_equal_width, smooth_ece
 
 GREY = "#8a8a8a"
 COLOURS = ("#2f6b4a", "#b5653a", "#41618f", "#8a5a83", "#a08a2c")

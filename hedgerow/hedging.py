@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hedgerow.answers import Judge, confidence, word
-from hedgerow.calibration import FittedMap
+from .answers import Judge, confidence, word
+from .calibration import FittedMap
 
 
 @dataclass(frozen=True, slots=True)

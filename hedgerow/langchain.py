@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, conver
 from langchain_core.prompt_values import PromptValue
 from langchain_core.runnables import Runnable, RunnableConfig
 
-from hedgerow.hedging import Hedging
+from .hedging import Hedging
 
 
 class Hedged(Runnable[LanguageModelInput, AIMessage]):

@@ -10,7 +10,7 @@ from typing import Any
 import litellm
 from litellm.integrations.custom_logger import CustomLogger
 
-from hedgerow.hedging import Hedging
+from .hedging import Hedging
 
 _NOT_OF_A_SAMPLE = {"cache", "caching", "client", "model_info", "n", "seed", "stream", "temperature"}
 _drawing: ContextVar[bool] = ContextVar("drawing", default=False)

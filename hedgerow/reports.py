@@ -11,12 +11,12 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from hedgerow.calibration.errors import NotEnoughData
-from hedgerow.calibration.evaluation import evaluate as run
-from hedgerow.proxy.lab.datasets import Source
-from hedgerow.proxy.lab.evaluating import compare_signals, comparison_document, evaluation_document, signals_in
-from hedgerow.proxy.lab.measuring import Records, measure_file
-from hedgerow.proxy.lab.report import render, render_comparison
+from .calibration.errors import NotEnoughData
+from .calibration.evaluation import evaluate as run
+from .proxy.lab.datasets import Source
+from .proxy.lab.evaluating import compare_signals, comparison_document, evaluation_document, signals_in
+from .proxy.lab.measuring import Records, measure_file
+from .proxy.lab.report import render, render_comparison
 
 T = TypeVar("T")
 Clusters = Literal["rules", "exact"]

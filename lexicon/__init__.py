@@ -6,16 +6,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hedgerow.lexicon.errors import LexiconError, LexiconFileError, TextTooLong
-    from hedgerow.lexicon.hedges.entries import NO_HEDGE, Frame, FrameKind, Hedge, Lexicon, Match, Register
-    from hedgerow.lexicon.hedges.loading import builtin_names, load
-    from hedgerow.lexicon.hedges.offered import offered
-    from hedgerow.lexicon.hedges.retrieval import Retriever
-    from hedgerow.lexicon.perception.embedding_reader import EmbeddingReader
-    from hedgerow.lexicon.perception.local_reader import Perceived, Sentence, perceive
-    from hedgerow.lexicon.perception.own import Own
-    from hedgerow.lexicon.perception.readers import ModelReader, Reader
-    from hedgerow.lexicon.perception.spotting import Span, spot
+    from .errors import LexiconError, LexiconFileError, TextTooLong
+    from .hedges.entries import NO_HEDGE, Frame, FrameKind, Hedge, Lexicon, Match, Register
+    from .hedges.loading import builtin_names, load
+    from .hedges.offered import offered
+    from .hedges.retrieval import Retriever
+    from .perception.embedding_reader import EmbeddingReader
+    from .perception.local_reader import Perceived, Sentence, perceive
+    from .perception.own import Own
+    from .perception.readers import ModelReader, Reader
+    from .perception.spotting import Span, spot
 
 _HOMES = {
     "EmbeddingReader": "hedgerow.lexicon.perception.embedding_reader",

@@ -15,16 +15,16 @@ from starlette.applications import Starlette
 from starlette.routing import Mount, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from hedgerow.proxy.api.faults import HANDLERS
-from hedgerow.proxy.api.health import ROUTES
-from hedgerow.proxy.api.routers import endpoints, own_paths
-from hedgerow.proxy.config import Settings
-from hedgerow.proxy.config.lazy import load_object
-from hedgerow.proxy.errors import BadRequest
-from hedgerow.proxy.gateway.edge import CALIBRATING, Edge
-from hedgerow.proxy.services.reload import modes
-from hedgerow.proxy.services.services import judge_state
-from hedgerow.proxy.services.serving import open_reloader
+from .api.faults import HANDLERS
+from .api.health import ROUTES
+from .api.routers import endpoints, own_paths
+from .config import Settings
+from .config.lazy import load_object
+from .errors import BadRequest
+from .gateway.edge import CALIBRATING, Edge
+from .services.reload import modes
+from .services.services import judge_state
+from .services.serving import open_reloader
 
 log = structlog.get_logger(__name__)
 

@@ -28,10 +28,10 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from hedgerow.proxy.outcomes import Reason
+from .outcomes import Reason
 
 if TYPE_CHECKING:
-    from hedgerow.proxy.types import Usage
+    from .types import Usage
 
 
 class HedgerowError(Exception):

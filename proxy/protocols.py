@@ -11,11 +11,11 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
-from hedgerow.calibration import Beta
-from hedgerow.proxy.types import ClaimSupport, Clustering, Json, Rewrite, RewriteRequest, Sample, Verdict
+from ..calibration import Beta
+from .types import ClaimSupport, Clustering, Json, Rewrite, RewriteRequest, Sample, Verdict
 
 if TYPE_CHECKING:
-    from hedgerow.lexicon.text.claims import Claim
+    from ..lexicon.text.claims import Claim
 
 
 @dataclass(frozen=True, slots=True)

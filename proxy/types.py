@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from hedgerow.calibration import Beta
-from hedgerow.lexicon import Match
+from ..calibration import Beta
+from ..lexicon import Match
 
 if TYPE_CHECKING:
-    from hedgerow.calibration.promises.certificate import Certificate
+    from ..calibration.promises.certificate import Certificate
 
 Json = dict[str, Any]
 """A decoded JSON object as a client or an upstream sent it: unknown fields are kept and forwarded."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from hedgerow.calibration.kinds import Kind, table
+from ..kinds import Kind, table
 
 _HERE = "hedgerow.calibration.maps"
 

@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from hedgerow.calibration.arrays import FloatArray, probabilities
-from hedgerow.calibration.beta import Beta
-from hedgerow.calibration.errors import NegativeSlope, RangeError
-from hedgerow.calibration.maps.base import CalibrationMap, Learned, beta_from_log_odds, require_finite
-from hedgerow.calibration.maps.counts import (
+from ..arrays import FloatArray, probabilities
+from ..beta import Beta
+from ..errors import NegativeSlope, RangeError
+from .base import CalibrationMap, Learned, beta_from_log_odds, require_finite
+from .counts import (
     LEAST_ALONE,
     NONE,
     OF_COUNTS,
@@ -36,8 +36,8 @@ from hedgerow.calibration.maps.counts import (
     log_beta_binomial,
     spread_columns,
 )  # fmt: skip
-from hedgerow.calibration.maps.learning import fit_near_identity, is_separable, learnable
-from hedgerow.calibration.maps.local import CLIP, Vector, log_masses, unpacked
+from .learning import fit_near_identity, is_separable, learnable
+from .local import CLIP, Vector, log_masses, unpacked
 
 LIMIT = float(special.logit(1.0 - CLIP))
 """Log-odds of the confidence stay within this."""

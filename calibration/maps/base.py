@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from hedgerow.calibration.arrays import FloatArray, parameters, probabilities, same_shape
-from hedgerow.calibration.beta import PARAMETER_FLOOR, Beta
-from hedgerow.calibration.errors import RangeError
-from hedgerow.calibration.kinds import choices
-from hedgerow.calibration.maps import KINDS
+from ..arrays import FloatArray, parameters, probabilities, same_shape
+from ..beta import PARAMETER_FLOOR, Beta
+from ..errors import RangeError
+from ..kinds import choices
+from . import KINDS
 
 LOG_ODDS_LIMIT = 16.118095550958317
 """Log-odds are taken within +-logit(1 - 1e-7). Ten unanimous samples give 10 : 1e-6, a mean of 1 - 1e-7; where the 1e-6 floor

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from hedgerow.calibration.arrays import FloatArray
+from ..arrays import FloatArray
 
 OF_COUNTS, OF_QUESTION, OF_TOKENS = 6, 4, 4
 """Weights of the counts (a constant among them), of the question, and of token probabilities."""

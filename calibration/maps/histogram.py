@@ -9,12 +9,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hedgerow.calibration.arrays import FloatArray, probabilities
-from hedgerow.calibration.beta import Beta
-from hedgerow.calibration.errors import RangeError, ShapeError
-from hedgerow.calibration.maps.base import CalibrationMap, Learned
-from hedgerow.calibration.maps.learning import few_records, learnable, require_ascending, store_columns
-from hedgerow.calibration.metrics.binned import equal_mass_starts
+from ..arrays import FloatArray, probabilities
+from ..beta import Beta
+from ..errors import RangeError, ShapeError
+from ..metrics.binned import equal_mass_starts
+from .base import CalibrationMap, Learned
+from .learning import few_records, learnable, require_ascending, store_columns
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from numpy.typing import ArrayLike
 
-from hedgerow.calibration.arrays import FloatArray, probabilities
-from hedgerow.calibration.beta import Beta
-from hedgerow.calibration.maps.base import CalibrationMap, Learned
+from ..arrays import FloatArray, probabilities
+from ..beta import Beta
+from .base import CalibrationMap, Learned
 
 
 @dataclass(frozen=True, slots=True)

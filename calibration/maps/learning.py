@@ -7,9 +7,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from hedgerow.calibration.arrays import FloatArray, numbers, probabilities
-from hedgerow.calibration.errors import NotEnoughData, RangeError, ShapeError
-from hedgerow.calibration.logistic import Logistic, fit_logistic
+from ..arrays import FloatArray, numbers, probabilities
+from ..errors import NotEnoughData, RangeError, ShapeError
+from ..logistic import Logistic, fit_logistic
 
 TINY = 30
 """With fewer records a parametric fit is shrunk towards the identity, with a note."""

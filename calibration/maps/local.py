@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from hedgerow.calibration.arrays import FloatArray, probabilities
-from hedgerow.calibration.beta import Beta
-from hedgerow.calibration.errors import RangeError
-from hedgerow.calibration.maps.base import CalibrationMap, Learned, beta_from_log_odds, map_from_dict, require_finite
-from hedgerow.calibration.maps.platt_bounded import BoundedPlattMap
+from ..arrays import FloatArray, probabilities
+from ..beta import Beta
+from ..errors import RangeError
+from .base import CalibrationMap, Learned, beta_from_log_odds, map_from_dict, require_finite
+from .platt_bounded import BoundedPlattMap
 
 CLIP = 0.01
 """Means before the shift are kept this far from 0 and 1: a step function's 0 or 1 from a few answers would leave no room for the shift."""

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from hedgerow.calibration.arrays import FloatArray
-from hedgerow.calibration.beta import Beta
-from hedgerow.calibration.errors import NegativeSlope, RangeError
-from hedgerow.calibration.maps.base import (
+from ..arrays import FloatArray
+from ..beta import Beta
+from ..errors import NegativeSlope, RangeError
+from .base import (
     LOG_ODDS_LIMIT,
     CalibrationMap,
     Learned,
@@ -21,7 +21,7 @@ from hedgerow.calibration.maps.base import (
     log_odds,
     require_finite,
 )
-from hedgerow.calibration.maps.learning import FLAT, SAYS_NOTHING, fit_near_identity, is_separable, learnable
+from .learning import FLAT, SAYS_NOTHING, fit_near_identity, is_separable, learnable
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from hedgerow.calibration.arrays import FloatArray
-from hedgerow.calibration.maps.base import LOG_ODDS_LIMIT, Learned, log_odds
-from hedgerow.calibration.maps.learning import learnable
-from hedgerow.calibration.maps.platt import PlattMap
+from ..arrays import FloatArray
+from .base import LOG_ODDS_LIMIT, Learned, log_odds
+from .learning import learnable
+from .platt import PlattMap
 
 UNANIMITY = 3.044522437723423
 """ln 21, the empirical log-odds of ten of ten, 10.5 : 0.5 (Haldane, Anscombe): that all samples agree is evidence of this order, whatever

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from hedgerow.calibration.arrays import FloatArray
-from hedgerow.calibration.beta import Beta
-from hedgerow.calibration.errors import NegativeSlope, RangeError
-from hedgerow.calibration.maps.base import (
+from ..arrays import FloatArray
+from ..beta import Beta
+from ..errors import NegativeSlope, RangeError
+from .base import (
     CalibrationMap,
     Learned,
     beta_from_log_odds,
@@ -20,7 +20,7 @@ from hedgerow.calibration.maps.base import (
     log_odds,
     require_finite,
 )
-from hedgerow.calibration.maps.learning import FLAT, fit_near_identity, learnable
+from .learning import FLAT, fit_near_identity, learnable
 
 
 @dataclass(frozen=True, slots=True)

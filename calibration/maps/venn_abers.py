@@ -9,11 +9,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hedgerow.calibration.arrays import FloatArray, probabilities
-from hedgerow.calibration.beta import Beta
-from hedgerow.calibration.errors import RangeError, ShapeError
-from hedgerow.calibration.maps.base import CalibrationMap, Learned
-from hedgerow.calibration.maps.learning import (
+from ..arrays import FloatArray, probabilities
+from ..beta import Beta
+from ..errors import RangeError, ShapeError
+from .base import CalibrationMap, Learned
+from .learning import (
     by_mean,
     few_records,
     isotonic_regression,

@@ -4,8 +4,8 @@
 number.
 """
 
-from hedgerow.calibration.divergence import faithfulness_divergence, kl_update
-from hedgerow.calibration.metrics.binned import (
+from ..divergence import faithfulness_divergence, kl_update
+from .binned import (
     ReliabilityTable,
     ece_equal_mass,
     ece_equal_width,
@@ -15,9 +15,9 @@ from hedgerow.calibration.metrics.binned import (
     reliability_equal_width,
     wilson_interval,
 )
-from hedgerow.calibration.metrics.bootstrap import Interval, bootstrap_interval
-from hedgerow.calibration.metrics.expected import expected_brier, expected_nll
-from hedgerow.calibration.metrics.faithful import (
+from .bootstrap import Interval, bootstrap_interval
+from .expected import expected_brier, expected_nll
+from .faithful import (
     DecisivenessCurve,
     cmfg,
     conditional_mean,
@@ -26,10 +26,10 @@ from hedgerow.calibration.metrics.faithful import (
     faithfulness,
     mfg,
 )
-from hedgerow.calibration.metrics.faithful_figures import FaithfulnessFigures, faithfulness_figures
-from hedgerow.calibration.metrics.marker_table import MarkedSentence, corpus, measure_markers
-from hedgerow.calibration.metrics.ranking import RiskCoverage, aurc, auroc, risk_coverage
-from hedgerow.calibration.metrics.smooth import smooth_ece, smooth_ece_at, smooth_ece_interval
+from .faithful_figures import FaithfulnessFigures, faithfulness_figures
+from .marker_table import MarkedSentence, corpus, measure_markers
+from .ranking import RiskCoverage, aurc, auroc, risk_coverage
+from .smooth import smooth_ece, smooth_ece_at, smooth_ece_interval
 
 __all__ = [
     "DecisivenessCurve",

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from hedgerow.calibration.arrays import FloatArray, beta_sample, confidence_sample
-from hedgerow.calibration.errors import NotEnoughData, RangeError
+from ..arrays import FloatArray, beta_sample, confidence_sample
+from ..errors import NotEnoughData, RangeError
 
 _FIRM = 1e5
 """Concentration above which two incomplete beta functions are computed, see `_Lift`."""

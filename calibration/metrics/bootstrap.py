@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hedgerow.calibration.arrays import FloatArray, numbers, sample
-from hedgerow.calibration.errors import NotEnoughData, RangeError, ShapeError
+from ..arrays import FloatArray, numbers, sample
+from ..errors import NotEnoughData, RangeError, ShapeError
 
 Indices = NDArray[np.intp]
 Metric = Callable[..., float | FloatArray]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hedgerow.calibration.arrays import FloatArray, numbers, sample
-from hedgerow.calibration.errors import RangeError
+from ..arrays import FloatArray, numbers, sample
+from ..errors import RangeError
 
 FISHER_LIMIT = 0.9999
 """Correlations are clipped to this magnitude before Fisher's transformation, which is infinite at 1."""

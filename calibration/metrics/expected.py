@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from hedgerow.calibration.arrays import FloatArray, outcomes, parameters, same_shape
+from ..arrays import FloatArray, outcomes, parameters, same_shape
 
 
 def _columns(alpha: ArrayLike, beta: ArrayLike, correct: ArrayLike) -> tuple[FloatArray, ...]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hedgerow.calibration.arrays import FloatArray, probabilities, same_shape, sample
-from hedgerow.calibration.errors import NotEnoughData, RangeError
+from ..arrays import FloatArray, probabilities, same_shape, sample
+from ..errors import NotEnoughData, RangeError
 
 BINS = 10
 """Number of bins of confidence, as in the paper."""

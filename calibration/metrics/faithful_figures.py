@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hedgerow.calibration.arrays import FloatArray, probabilities, sample
-from hedgerow.calibration.errors import RangeError
-from hedgerow.calibration.metrics.bootstrap import Interval
-from hedgerow.calibration.metrics.faithful import BINS, ON_EDGE, mean_over_bins, membership, sums_in_bins
+from ..arrays import FloatArray, probabilities, sample
+from ..errors import RangeError
+from .bootstrap import Interval
+from .faithful import BINS, ON_EDGE, mean_over_bins, membership, sums_in_bins
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hedgerow.calibration.arrays import FloatArray
-from hedgerow.calibration.metrics.bootstrap import Indices, Interval, require_resampling
+from ..arrays import FloatArray
+from .bootstrap import Indices, Interval, require_resampling
 
 Loss = Callable[[ArrayLike, ArrayLike, ArrayLike], FloatArray]
 """The loss of each answer, from (alpha, beta, correct)."""

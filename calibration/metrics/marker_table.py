@@ -9,9 +9,9 @@ from typing import Literal
 
 import numpy as np
 
-from hedgerow.calibration.arrays import FloatArray
-from hedgerow.calibration.metrics.correlation import spearman
-from hedgerow.calibration.metrics.markers import (
+from ..arrays import FloatArray
+from .correlation import spearman
+from .markers import (
     Averaged,
     Mics,
     Part,

@@ -15,9 +15,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hedgerow.calibration.arrays import FloatArray, numbers, probabilities
-from hedgerow.calibration.errors import RangeError, ShapeError
-from hedgerow.calibration.metrics.correlation import fisher_mean, pearson, spearman
+from ..arrays import FloatArray, numbers, probabilities
+from ..errors import RangeError, ShapeError
+from .correlation import fisher_mean, pearson, spearman
 
 IntArray = NDArray[np.int64]
 DECIMALS = 12

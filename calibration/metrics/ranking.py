@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hedgerow.calibration.arrays import FloatArray, confidence_sample
-from hedgerow.calibration.errors import NotEnoughData
+from ..arrays import FloatArray, confidence_sample
+from ..errors import NotEnoughData
 
 
 def auroc(confidence: ArrayLike, correct: ArrayLike) -> float:

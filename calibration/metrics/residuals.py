@@ -11,8 +11,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hedgerow.calibration.arrays import FloatArray
-from hedgerow.calibration.metrics.bootstrap import Interval, lot_of, require_resampling
+from ..arrays import FloatArray
+from .bootstrap import Interval, lot_of, require_resampling
 
 
 class Residual(Protocol):

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import fft
 
-from hedgerow.calibration.arrays import FloatArray, confidence_sample
-from hedgerow.calibration.errors import RangeError
-from hedgerow.calibration.metrics.bootstrap import Interval
-from hedgerow.calibration.metrics.residuals import norm_interval
+from ..arrays import FloatArray, confidence_sample
+from ..errors import RangeError
+from .bootstrap import Interval
+from .residuals import norm_interval
 
 _CELLS = 1 << 14
 """Number of cells of the grid on [0, 1].

@@ -9,21 +9,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hedgerow.calibration.arrays import FloatArray
-from hedgerow.calibration.divergence import faithfulness_divergence, kl_update
-from hedgerow.calibration.metrics.binned import (
+from ..arrays import FloatArray
+from ..divergence import faithfulness_divergence, kl_update
+from .binned import (
     ece_equal_mass,
     ece_equal_width,
     equal_mass_residual,
     equal_width_residual,
     generalised_ece,
 )
-from hedgerow.calibration.metrics.bootstrap import Interval, bootstrap_intervals
-from hedgerow.calibration.metrics.expected import expected_brier, expected_nll
-from hedgerow.calibration.metrics.losses import Loss, loss_change
-from hedgerow.calibration.metrics.ranking import aurc, auroc
-from hedgerow.calibration.metrics.residuals import Residual, norm_change
-from hedgerow.calibration.metrics.smooth import SmoothResidual, smooth_ece
+from .bootstrap import Interval, bootstrap_intervals
+from .expected import expected_brier, expected_nll
+from .losses import Loss, loss_change
+from .ranking import aurc, auroc
+from .residuals import Residual, norm_change
+from .smooth import SmoothResidual, smooth_ece
 
 ROUNDING = 1e-9
 """A difference up to this counts as zero."""

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from hedgerow.calibration.arrays import FloatArray, probabilities, sample
-from hedgerow.calibration.errors import RangeError
+from ..arrays import FloatArray, probabilities, sample
+from ..errors import RangeError
 
 _HALVINGS = 50
 

@@ -14,9 +14,9 @@ from datetime import UTC, datetime
 from math import isfinite, nextafter
 from typing import Any, Literal
 
-from hedgerow.calibration.errors import CalibrationError, RangeError
-from hedgerow.calibration.promises.seal import SealState, check, sign
-from hedgerow.calibration.promises.wishes import Wish
+from ..errors import CalibrationError, RangeError
+from .seal import SealState, check, sign
+from .wishes import Wish
 
 Decision = Literal["plain", "hedge", "abstain"]
 KIND = "certificate"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hedgerow.calibration.arrays import probabilities, sample
-from hedgerow.calibration.errors import RangeError
+from ..arrays import probabilities, sample
+from ..errors import RangeError
 
 
 def thinned(drawn: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.bool_]:

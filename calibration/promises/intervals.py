@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hedgerow.calibration.arrays import FloatArray
-from hedgerow.calibration.maps.venn_abers import VennAbersMap
+from ..arrays import FloatArray
+from ..maps.venn_abers import VennAbersMap
 
 if TYPE_CHECKING:
-    from hedgerow.calibration.fitted import FittedMap
+    from ..fitted import FittedMap
 
 STEPS = 100
 """Raw means are rounded to whole percent: 101 values are fast to fit, small to store, and precise enough."""

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hedgerow.calibration.arrays import FloatArray, probabilities, sample
-from hedgerow.calibration.errors import RangeError
-from hedgerow.calibration.promises.bounds import binomial_p_value
-from hedgerow.calibration.promises.certificate import Promise, ServingThresholds
-from hedgerow.calibration.promises.needed import labels_needed, two_digits
-from hedgerow.calibration.promises.testing import (
+from ..arrays import FloatArray, probabilities, sample
+from ..errors import RangeError
+from .bounds import binomial_p_value
+from .certificate import Promise, ServingThresholds
+from .needed import labels_needed, two_digits
+from .testing import (
     THRESHOLDS,
     Kept,
     Tails,
@@ -29,7 +29,7 @@ from hedgerow.calibration.promises.testing import (
     share_wrong_within,
     upper_bound,
 )
-from hedgerow.calibration.promises.wishes import Wish
+from .wishes import Wish
 
 FEW = 20
 """Fewest answers for a note on the share wrong among the most confident ones."""

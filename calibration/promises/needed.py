@@ -7,9 +7,9 @@ from math import ceil, log10
 import numpy as np
 from scipy import special
 
-from hedgerow.calibration.arrays import FloatArray
-from hedgerow.calibration.promises.testing import THRESHOLDS, Tails, start_levels
-from hedgerow.calibration.promises.wishes import Wish
+from ..arrays import FloatArray
+from .testing import THRESHOLDS, Tails, start_levels
+from .wishes import Wish
 
 POWER = 0.8
 """Probability that the estimated number of labels is enough, if the estimated shares are right."""

@@ -13,14 +13,14 @@ from math import inf
 
 import numpy as np
 
-from hedgerow.calibration.arrays import FloatArray
-from hedgerow.calibration.promises.bounds import (
+from ..arrays import FloatArray
+from .bounds import (
     betting_p_value,
     betting_upper,
     binomial_p_value,
     clopper_pearson_upper,
 )
-from hedgerow.calibration.promises.wishes import Wish
+from .wishes import Wish
 
 THRESHOLDS: tuple[float, ...] = (
     0.999, 0.998, 0.996, 0.994, 0.992, *(round(0.99 - 0.005 * i, 3) for i in range(18)), *(round(0.9 - 0.01 * i, 2) for i in range(91)),

@@ -13,8 +13,8 @@ from typing import Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hedgerow.calibration.arrays import FloatArray, probabilities, same_shape
-from hedgerow.calibration.errors import RangeError, ShapeError
+from ..arrays import FloatArray, probabilities, same_shape
+from ..errors import RangeError, ShapeError
 
 State = Literal["held", "open", "broken"]
 Group = TypeVar("Group", bound=Hashable)

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from hedgerow.calibration.errors import CalibrationError
+from ..errors import CalibrationError
 
 Subject = Literal["answered", "worded", "plain", "plain_and_wrong", "abstain"]
 

@@ -10,18 +10,18 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from hedgerow.calibration.errors import NotEnoughData
-from hedgerow.calibration.fitted import FittedMap
-from hedgerow.calibration.fitting import described
-from hedgerow.calibration.maps.adaptive import AdaptiveMap, fixed_at
-from hedgerow.calibration.maps.base import Learned
-from hedgerow.calibration.maps.counts import LEAST_ALONE
-from hedgerow.calibration.maps.local import packed
-from hedgerow.calibration.regimes.discovery import Indices, MeanGap, mean_gap
-from hedgerow.calibration.regimes.drawings import Draft, Drawings, Paths, paths
-from hedgerow.calibration.regimes.local import neighbourhood
-from hedgerow.calibration.regimes.reading import FOLDS
-from hedgerow.calibration.regimes.states import States, judged, learn_states
+from ..errors import NotEnoughData
+from ..fitted import FittedMap
+from ..fitting import described
+from ..maps.adaptive import AdaptiveMap, fixed_at
+from ..maps.base import Learned
+from ..maps.counts import LEAST_ALONE
+from ..maps.local import packed
+from .discovery import Indices, MeanGap, mean_gap
+from .drawings import Draft, Drawings, Paths, paths
+from .local import neighbourhood
+from .reading import FOLDS
+from .states import States, judged, learn_states
 
 LEAST = 100
 """Fewest labelled questions."""

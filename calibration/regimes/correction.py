@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from hedgerow.calibration.arrays import FloatArray
-from hedgerow.calibration.maps.base import CalibrationMap
-from hedgerow.calibration.maps.local import CLIP
-from hedgerow.calibration.regimes.features import Features, nearest
-from hedgerow.calibration.regimes.smoothing import Vectors, vectors
+from ..arrays import FloatArray
+from ..maps.base import CalibrationMap
+from ..maps.local import CLIP
+from .features import Features, nearest
+from .smoothing import Vectors, vectors
 
 
 @dataclass(frozen=True, slots=True)

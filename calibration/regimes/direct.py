@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from hedgerow.calibration.arrays import FloatArray, confidence_sample
-from hedgerow.calibration.errors import CalibrationError, NotEnoughData, ShapeError
-from hedgerow.calibration.maps.base import CalibrationMap, map_class
-from hedgerow.calibration.regimes.correction import NOTHING, Choice, DirectField, Shift, offset
-from hedgerow.calibration.regimes.features import Centres, Features, find_centres, kernel, linear, nearest
-from hedgerow.calibration.regimes.smoothing import Vectors, vectors
+from ..arrays import FloatArray, confidence_sample
+from ..errors import CalibrationError, NotEnoughData, ShapeError
+from ..maps.base import CalibrationMap, map_class
+from .correction import NOTHING, Choice, DirectField, Shift, offset
+from .features import Centres, Features, find_centres, kernel, linear, nearest
+from .smoothing import Vectors, vectors
 
 BASES = ("platt-bounded", "platt", "isotonic")
 """Maps of the confidence that a correction may be based on."""

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from hedgerow.calibration.arrays import FloatArray
-from hedgerow.calibration.regimes.correction import DirectField, offset
-from hedgerow.calibration.regimes.features import find_centres, nearest
-from hedgerow.calibration.regimes.smoothing import Vectors
+from ..arrays import FloatArray
+from .correction import DirectField, offset
+from .features import find_centres, nearest
+from .smoothing import Vectors
 
 EPSILON = 0.05
 """A question belongs to a regime if the field is at least this far from 0 (arXiv 2605.13484, section 5)."""

@@ -8,9 +8,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.calibration.arrays import FloatArray
-from hedgerow.calibration.regimes.discovery import Indices
-from hedgerow.calibration.regimes.smoothing import Vectors
+from ..arrays import FloatArray
+from .discovery import Indices
+from .smoothing import Vectors
 
 Draft = Literal["largest", "first"]
 

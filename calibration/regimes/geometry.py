@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from hedgerow.calibration.arrays import FloatArray, confidence_sample
-from hedgerow.calibration.errors import NotEnoughData, ShapeError
-from hedgerow.calibration.regimes.smoothing import (
+from ..arrays import FloatArray, confidence_sample
+from ..errors import NotEnoughData, ShapeError
+from .smoothing import (
     Smoothed,
     Vectors,
     best_scale,

@@ -9,18 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from hedgerow.calibration.arrays import FloatArray
-from hedgerow.calibration.errors import NotEnoughData
-from hedgerow.calibration.fitted import FittedMap
-from hedgerow.calibration.fitting import described
-from hedgerow.calibration.maps.base import Learned
-from hedgerow.calibration.maps.local import LocalMap, packed, regime_rows
-from hedgerow.calibration.regimes.correction import DirectField
-from hedgerow.calibration.regimes.direct import LEAST, DirectEstimator
-from hedgerow.calibration.regimes.discovery import Columns, Discovery, Indices, MeanGap, discover, mean_gap
-from hedgerow.calibration.regimes.features import Centres, find_centres
-from hedgerow.calibration.regimes.smoothing import Vectors, squared_distances
-from hedgerow.calibration.summary import summarise
+from ..arrays import FloatArray
+from ..errors import NotEnoughData
+from ..fitted import FittedMap
+from ..fitting import described
+from ..maps.base import Learned
+from ..maps.local import LocalMap, packed, regime_rows
+from ..summary import summarise
+from .correction import DirectField
+from .direct import LEAST, DirectEstimator
+from .discovery import Columns, Discovery, Indices, MeanGap, discover, mean_gap
+from .features import Centres, find_centres
+from .smoothing import Vectors, squared_distances
 
 HELD = 0.4
 """Share of the questions held out for the comparison."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from hedgerow.calibration.arrays import FloatArray
-from hedgerow.calibration.regimes.discovery import Indices
-from hedgerow.calibration.regimes.smoothing import Vectors
+from ..arrays import FloatArray
+from .discovery import Indices
+from .smoothing import Vectors
 
 COMPONENTS = 48
 """Number of principal components of the embeddings; at most one per eight questions."""

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hedgerow.calibration.arrays import FloatArray, numbers, outcomes, probabilities, same_shape
-from hedgerow.calibration.errors import NotEnoughData, RangeError, ShapeError
+from ..arrays import FloatArray, numbers, outcomes, probabilities, same_shape
+from ..errors import NotEnoughData, RangeError, ShapeError
 
 Vectors = NDArray[np.float32]
 

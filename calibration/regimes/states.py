@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from hedgerow.calibration.arrays import FloatArray
-from hedgerow.calibration.errors import NotEnoughData
-from hedgerow.calibration.maps.adaptive import AdaptiveMap
-from hedgerow.calibration.maps.counts import LEAST_ALONE, SHARES, TOKEN_BOUND, count_columns, spread_columns
-from hedgerow.calibration.maps.local import packed, unpacked
-from hedgerow.calibration.regimes.discovery import Indices
-from hedgerow.calibration.regimes.drawings import Paths
-from hedgerow.calibration.regimes.reading import FOLDS, Reader, cross_fitted, ridge, ridge_logistic
+from ..arrays import FloatArray
+from ..errors import NotEnoughData
+from ..maps.adaptive import AdaptiveMap
+from ..maps.counts import LEAST_ALONE, SHARES, TOKEN_BOUND, count_columns, spread_columns
+from ..maps.local import packed, unpacked
+from .discovery import Indices
+from .drawings import Paths
+from .reading import FOLDS, Reader, cross_fitted, ridge, ridge_logistic
 
 STRENGTHS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 20.0)
 

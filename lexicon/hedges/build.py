@@ -13,9 +13,9 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 
-from hedgerow.calibration.scores import fit_likelihood
-from hedgerow.lexicon.errors import LexiconError
-from hedgerow.lexicon.hedges.entries import Frame, Hedge
+from ...calibration.scores import fit_likelihood
+from ..errors import LexiconError
+from .entries import Frame, Hedge
 
 STATEMENTS = (
     "The committee met on the second Tuesday of that month.",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
-from hedgerow.calibration import Beta
+from ...calibration import Beta
 
 FrameKind = Literal["clause", "fragment", "adverb", "modal", "parenthetical", "closing", "lead"]
 Register = Literal["plain", "formal", "casual"]

@@ -17,9 +17,9 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from hedgerow.lexicon.errors import LexiconFileError, unreadable
-from hedgerow.lexicon.hedges.entries import Frame, Hedge, Lexicon
-from hedgerow.lexicon.hedges.schema import HedgeRow, LexiconFile
+from ..errors import LexiconFileError, unreadable
+from .entries import Frame, Hedge, Lexicon
+from .schema import HedgeRow, LexiconFile
 
 DATA = Path(__file__).parent.parent / "data"
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

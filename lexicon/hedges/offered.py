@@ -10,10 +10,10 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Literal
 
-from hedgerow.lexicon.errors import LexiconError
-from hedgerow.lexicon.hedges.entries import NO_HEDGE, Hedge, Lexicon, Register, Voice
-from hedgerow.lexicon.hedges.loading import builtin_names, load
-from hedgerow.lexicon.hedges.written import written
+from ..errors import LexiconError
+from .entries import NO_HEDGE, Hedge, Lexicon, Register, Voice
+from .loading import builtin_names, load
+from .written import written
 
 Wordings = Literal["vetted", "all"]
 IMPERSONAL: tuple[Voice, ...] = ("impersonal",)

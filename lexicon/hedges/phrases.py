@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, get_args
 
-from hedgerow.calibration import Beta
-from hedgerow.calibration.scores import fit_moments
-from hedgerow.lexicon.errors import LexiconFileError, unreadable
-from hedgerow.lexicon.hedges.entries import NO_HEDGE, Frame, FrameKind, Hedge, Register, Source, Voice
-from hedgerow.lexicon.hedges.loading import load
-from hedgerow.lexicon.hedges.schema import SLOTS, beta_of_range
-from hedgerow.lexicon.hedges.written import written
+from ...calibration import Beta
+from ...calibration.scores import fit_moments
+from ..errors import LexiconFileError, unreadable
+from .entries import NO_HEDGE, Frame, FrameKind, Hedge, Register, Source, Voice
+from .loading import load
+from .schema import SLOTS, beta_of_range
+from .written import written
 
 T = TypeVar("T")
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from scipy import special
 from scipy.special import cython_special
 
-from hedgerow.calibration import Beta
-from hedgerow.calibration.wasserstein import NODES, quantile_nodes
+from ...calibration import Beta
+from ...calibration.wasserstein import NODES, quantile_nodes
 
 Floats = NDArray[np.float64]
 

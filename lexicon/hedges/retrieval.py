@@ -13,12 +13,12 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.calibration import Beta
-from hedgerow.calibration.wasserstein import NODES, quantile_nodes
-from hedgerow.lexicon.errors import LexiconError
-from hedgerow.lexicon.hedges.entries import Lexicon, Match, Register
-from hedgerow.lexicon.hedges.quantiles import GRID_ERROR, Floats, crossings, query_nodes, w1_refined
-from hedgerow.lexicon.hedges.shortlisting import l1_search
+from ...calibration import Beta
+from ...calibration.wasserstein import NODES, quantile_nodes
+from ..errors import LexiconError
+from .entries import Lexicon, Match, Register
+from .quantiles import GRID_ERROR, Floats, crossings, query_nodes, w1_refined
+from .shortlisting import l1_search
 
 NEAR_TIE = 0.02
 """W1 below which two hedges are as good as each other: readers of one phrase differ by six times as much."""

@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from hedgerow.calibration import Beta
-from hedgerow.calibration.beta import PARAMETER_FLOOR
-from hedgerow.lexicon.hedges.entries import NO_HEDGE, FrameKind, Register, Source, Voice
+from ...calibration import Beta
+from ...calibration.beta import PARAMETER_FLOOR
+from .entries import NO_HEDGE, FrameKind, Register, Source, Voice
 
 SLOTS: dict[str, str] = {"clause": "{clause}", "fragment": "{fragment}", "lead": "{answer}"}
 """What the text of a frame must hold once, by kind; frames of the other kinds hold no slot."""

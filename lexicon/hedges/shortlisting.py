@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.lexicon.hedges.quantiles import Floats
+from .quantiles import Floats
 
 Search = Callable[[Floats, int], tuple[NDArray[np.int64], NDArray[np.float32]]]
 """(query of shape (d,), count) -> indices of so many of the nearest vectors, and their distances, in any order."""

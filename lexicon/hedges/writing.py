@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hedgerow.lexicon.hedges.entries import Hedge, Lexicon
+from .entries import Hedge, Lexicon
 
 DIGITS = 4
 """Decimals of alpha and beta in a file: their error moves a mean by less than 1e-4."""

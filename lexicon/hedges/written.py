@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from hedgerow.calibration import Beta
-from hedgerow.lexicon.hedges.entries import Frame, Register
-from hedgerow.lexicon.hedges.loading import DATA, load
+from ...calibration import Beta
+from .entries import Frame, Register
+from .loading import DATA, load
 
 
 @dataclass(frozen=True, slots=True)

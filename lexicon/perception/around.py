@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hedgerow.lexicon.perception.cues import Cue
-from hedgerow.lexicon.text.words import word_set
+from ..text.words import word_set
+from .cues import Cue
 
 BE = word_set("am is are was were be been being remains remain remained")
 SUBJECT = word_set("i we")

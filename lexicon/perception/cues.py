@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from hedgerow.lexicon.hedges.loading import DATA
-from hedgerow.lexicon.text.words import Token
+from ..hedges.loading import DATA
+from ..text.words import Token
 
 REACH = 4
 """Number of words before a cue's head that may modify it: "not at all very sure"."""

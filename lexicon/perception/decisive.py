@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hedgerow.lexicon.hedges.entries import NO_HEDGE
-from hedgerow.lexicon.hedges.loading import load
+from ..hedges.entries import NO_HEDGE
+from ..hedges.loading import load
 
 
 def decisiveness(perceived: ArrayLike, language: str = "en") -> NDArray[np.float64]:

@@ -17,12 +17,12 @@ from math import exp, log, log1p
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.calibration import Beta
-from hedgerow.lexicon.errors import LexiconError
-from hedgerow.lexicon.hedges.loading import DATA
-from hedgerow.lexicon.perception.local_reader import perceive
-from hedgerow.lexicon.perception.model import model
-from hedgerow.lexicon.text.language import language_of
+from ...calibration import Beta
+from ..errors import LexiconError
+from ..hedges.loading import DATA
+from ..text.language import language_of
+from .local_reader import perceive
+from .model import model
 
 Encode = Callable[[Sequence[str]], NDArray[np.float32]]
 

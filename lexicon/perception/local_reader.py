@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from functools import partial
 from math import exp
 
-from hedgerow.calibration import Beta
-from hedgerow.lexicon.errors import LexiconError
-from hedgerow.lexicon.hedges.entries import NO_HEDGE
-from hedgerow.lexicon.hedges.loading import load
-from hedgerow.lexicon.perception.model import features, model
-from hedgerow.lexicon.perception.own import Own
-from hedgerow.lexicon.perception.spotting import Marked, Span, mark
-from hedgerow.lexicon.perception.translated import check_language, languages
+from ...calibration import Beta
+from ..errors import LexiconError
+from ..hedges.entries import NO_HEDGE
+from ..hedges.loading import load
+from .model import features, model
+from .own import Own
+from .spotting import Marked, Span, mark
+from .translated import check_language, languages
 
 DOUBT_WEIGHT = 4.0
 """Extra weight of unsure sentences in the whole: weights are exp(-4 mean).

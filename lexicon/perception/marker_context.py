@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
-from hedgerow.lexicon.perception.around import BE, OTHERS, SUBJECT, WH, index_before, within, word_at, word_before
-from hedgerow.lexicon.perception.cues import Cue
-from hedgerow.lexicon.perception.marker_modals import says_what_may_be
-from hedgerow.lexicon.text.words import word_set
+from ..text.words import word_set
+from .around import BE, OTHERS, SUBJECT, WH, index_before, within, word_at, word_before
+from .cues import Cue
+from .marker_modals import says_what_may_be
 
 _COMPARING = word_set("more less equally as how")
 _EVIDENCE = word_set("evidence clues information biographies account accounts indications research study studies data records record reports report sources source references reference documentation statistics stats census findings results history literature experts analysis analyses survey surveys symptoms pattern patterns mismatch correlation trend trends observations tests experiments theory theories estimates calculations curve curves imaging scan scans this these it that which")  # fmt: skip

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
-from hedgerow.lexicon.perception.around import OTHERS, SUBJECT, WH, word_at
-from hedgerow.lexicon.perception.cues import Cue
-from hedgerow.lexicon.perception.not_knowing import GIVING
-from hedgerow.lexicon.text.words import word_set
+from ..text.words import word_set
+from .around import OTHERS, SUBJECT, WH, word_at
+from .cues import Cue
+from .not_knowing import GIVING
 
 _WANTING = word_set("want wish like prefer choose begin proceed verify assume note")
 _BEFALLING = word_set(

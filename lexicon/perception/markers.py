@@ -13,16 +13,16 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from hedgerow.calibration.metrics.marker_table import NO_MARKER
-from hedgerow.lexicon.hedges.loading import DATA
-from hedgerow.lexicon.perception.around import BE, SUBJECT
-from hedgerow.lexicon.perception.cues import BARE, Cue, Vocabulary, find_cues, vocabulary
-from hedgerow.lexicon.perception.marker_context import counts
-from hedgerow.lexicon.perception.not_knowing import LACKED, LACKING, NOT_KNOWING, not_knowing
-from hedgerow.lexicon.perception.spotting import check_length
-from hedgerow.lexicon.text.language import function_words
-from hedgerow.lexicon.text.sentences import sentence_spans
-from hedgerow.lexicon.text.words import Token, tokenize, word_set
+from ...calibration.metrics.marker_table import NO_MARKER
+from ..hedges.loading import DATA
+from ..text.language import function_words
+from ..text.sentences import sentence_spans
+from ..text.words import Token, tokenize, word_set
+from .around import BE, SUBJECT
+from .cues import BARE, Cue, Vocabulary, find_cues, vocabulary
+from .marker_context import counts
+from .not_knowing import LACKED, LACKING, NOT_KNOWING, not_knowing
+from .spotting import check_length
 
 SEVERAL = "<several>"
 """Used as the marker of a text that has more than one."""

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from functools import cache
 from math import exp, log
 
-from hedgerow.calibration import Beta
-from hedgerow.lexicon.hedges.loading import DATA
-from hedgerow.lexicon.perception.cues import Cue, Vocabulary, find_cues, vocabulary
-from hedgerow.lexicon.text.words import Token
+from ...calibration import Beta
+from ..hedges.loading import DATA
+from ..text.words import Token
+from .cues import Cue, Vocabulary, find_cues, vocabulary
 
 LONGEST = 4
 """Largest number of words in a word feature."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from hedgerow.lexicon.perception.around import BE, SUBJECT, within, word_at
-from hedgerow.lexicon.text.words import word_set
+from ..text.words import word_set
+from .around import BE, SUBJECT, within, word_at
 
 _ASKED_FOR = word_set(
     "answer answers information details data figures price updates estimate date name number diagnosis value response context assessment explanation description summary calculation source sources record records formula article page website citation reference doi day month months year years dates names identity"

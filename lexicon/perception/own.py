@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hedgerow.calibration import Beta
-from hedgerow.lexicon.hedges.entries import NO_HEDGE, Lexicon
-from hedgerow.lexicon.hedges.loading import load
-from hedgerow.lexicon.hedges.offered import own_entries
-from hedgerow.lexicon.perception.cues import Cue, find_cues
-from hedgerow.lexicon.perception.translated import Book, Wording, check_language, find_wordings
-from hedgerow.lexicon.text.language import function_words, negations
-from hedgerow.lexicon.text.words import Token
+from ...calibration import Beta
+from ..hedges.entries import NO_HEDGE, Lexicon
+from ..hedges.loading import load
+from ..hedges.offered import own_entries
+from ..text.language import function_words, negations
+from ..text.words import Token
+from .cues import Cue, find_cues
+from .translated import Book, Wording, check_language, find_wordings
 
 _EDGES = frozenset({"and", "although", "but", "though"})
 """Conjunctions that may be missing at the ends of an English wording."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from hedgerow.calibration import Beta
-from hedgerow.calibration.metrics.marker_table import NO_MARKER
-from hedgerow.lexicon.hedges.entries import NO_HEDGE, Hedge
-from hedgerow.lexicon.hedges.loading import load
-from hedgerow.lexicon.perception.decisive import decisiveness
-from hedgerow.lexicon.perception.local_reader import perceive
-from hedgerow.lexicon.text.words import tokenize
+from ...calibration import Beta
+from ...calibration.metrics.marker_table import NO_MARKER
+from ..hedges.entries import NO_HEDGE, Hedge
+from ..hedges.loading import load
+from ..text.words import tokenize
+from .decisive import decisiveness
+from .local_reader import perceive
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from hedgerow.calibration import Beta
-from hedgerow.calibration.scores import fit_likelihood
-from hedgerow.lexicon.errors import LexiconError
-from hedgerow.lexicon.hedges.build import Ask, parse_score, scoring_prompt
-from hedgerow.lexicon.perception.local_reader import check_readable
-from hedgerow.lexicon.perception.spotting import check_length
+from ...calibration import Beta
+from ...calibration.scores import fit_likelihood
+from ..errors import LexiconError
+from ..hedges.build import Ask, parse_score, scoring_prompt
+from .local_reader import check_readable
+from .spotting import check_length
 
 
 class Reader(Protocol):

@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from hedgerow.calibration import Beta
-from hedgerow.lexicon.errors import TextTooLong
-from hedgerow.lexicon.hedges.entries import Hedge
-from hedgerow.lexicon.hedges.loading import load
-from hedgerow.lexicon.perception.cues import BOOSTER, Cue, find_cues
-from hedgerow.lexicon.perception.model import perceived
-from hedgerow.lexicon.perception.own import Own
-from hedgerow.lexicon.perception.translated import (
+from ...calibration import Beta
+from ..errors import TextTooLong
+from ..hedges.entries import Hedge
+from ..hedges.loading import load
+from ..text.sentences import sentence_spans
+from ..text.words import Token, tokenize, word_set
+from .cues import BOOSTER, Cue, find_cues
+from .model import perceived
+from .own import Own
+from .translated import (
     Book,
     Wording,
     Wordings,
@@ -24,8 +26,6 @@ from hedgerow.lexicon.perception.translated import (
     check_language,
     find_wordings,
 )
-from hedgerow.lexicon.text.sentences import sentence_spans
-from hedgerow.lexicon.text.words import Token, tokenize, word_set
 
 LIMIT = 500_000
 """Longest text that is read, in characters: about five seconds of work. No answer of a model is that long."""

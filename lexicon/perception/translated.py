@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from hedgerow.calibration import Beta
-from hedgerow.lexicon.errors import LexiconError
-from hedgerow.lexicon.hedges.entries import Frame, Hedge
-from hedgerow.lexicon.hedges.loading import builtin_names, load
-from hedgerow.lexicon.perception.model import perceived
-from hedgerow.lexicon.text.language import known
-from hedgerow.lexicon.text.words import Token, tokenize
+from ...calibration import Beta
+from ..errors import LexiconError
+from ..hedges.entries import Frame, Hedge
+from ..hedges.loading import builtin_names, load
+from ..text.language import known
+from ..text.words import Token, tokenize
+from .model import perceived
 
 Wordings = Mapping[str, tuple[tuple[tuple[str, ...], Hedge], ...]]
 REACH = 2

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from hedgerow.lexicon.text.clauses import clauses, subject_of
-from hedgerow.lexicon.text.sentences import Piece, pieces
+from .clauses import clauses, subject_of
+from .sentences import Piece, pieces
 
 MOST = 200
 """Largest number of claims in one text; later ones are ignored."""

@@ -12,10 +12,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hedgerow.lexicon.text import english as w
-from hedgerow.lexicon.text.opaque import masked
-from hedgerow.lexicon.text.shape import leading, shape
-from hedgerow.lexicon.text.words import word_set
+from . import english as w
+from .opaque import masked
+from .shape import leading, shape
+from .words import word_set
 
 FEWEST_WORDS = 3
 """Fewest words of a part."""

@@ -6,7 +6,7 @@ decide, callers use frames that are right for any text.
 
 from __future__ import annotations
 
-from hedgerow.lexicon.text.words import word_set
+from .words import word_set
 
 BE = word_set("is are was were am isn't aren't wasn't weren't ain't")
 HAVE = word_set("has have had hasn't haven't hadn't")

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from hedgerow.lexicon.text.english import AUXILIARIES, DETERMINERS, FINITE_VERBS, PREPOSITIONS, RELATIVISERS
-from hedgerow.lexicon.text.words import word_set
+from .english import AUXILIARIES, DETERMINERS, FINITE_VERBS, PREPOSITIONS, RELATIVISERS
+from .words import word_set
 
 VERBS = word_set(
     """

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hedgerow.lexicon.text.words import word_set
+from .words import word_set
 
 DATA = Path(__file__).parents[1] / "data" / "text"
 _SAMPLE = 2000

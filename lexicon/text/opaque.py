@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from hedgerow.lexicon.text.words import MONTH_PATTERN as _MONTH
+from .words import MONTH_PATTERN as _MONTH
 
 _INLINE = re.compile(
     r"`[^`]*`|\"[^\"]*\"|“[^“”]*”|«[^«»]*»|„[^„“”]*[“”]|\([^()]*\)|\[[^\[\]]*\]|https?://\S+|\$[^$\s\d][^$]*\$"

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from hedgerow.lexicon.text.shape import label_end
-from hedgerow.lexicon.text.words import ABBREVIATIONS, MONTH_PATTERN
+from .shape import label_end
+from .words import ABBREVIATIONS, MONTH_PATTERN
 
 _FENCE = re.compile(r"^[ \t]*+(```|~~~).*?(?:^[ \t]*+\1[ \t]*+$|\Z)", re.MULTILINE | re.DOTALL)
 _OPAQUE_LINE = re.compile(

@@ -10,10 +10,10 @@ import re
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from hedgerow.lexicon.text import english as w
-from hedgerow.lexicon.text.imperatives import instructs
-from hedgerow.lexicon.text.language import Grammar, grammar
-from hedgerow.lexicon.text.opaque import masked
+from . import english as w
+from .imperatives import instructs
+from .language import Grammar, grammar
+from .opaque import masked
 
 ShapeKind = Literal["clause", "fragment", "imperative", "question", "none"]
 

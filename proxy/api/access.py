@@ -7,12 +7,12 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
-from hedgerow.proxy.audit.store import AuditStore
-from hedgerow.proxy.gateway import access
-from hedgerow.proxy.gateway.access import Person
-from hedgerow.proxy.services.reload import ConfigReloader
-from hedgerow.proxy.services.services import Services
-from hedgerow.proxy.types import Role
+from ..audit.store import AuditStore
+from ..gateway import access
+from ..gateway.access import Person
+from ..services.reload import ConfigReloader
+from ..services.services import Services
+from ..types import Role
 
 
 def services_of(request: Request) -> Services:

@@ -11,7 +11,19 @@ import anyio.to_thread
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from hedgerow.proxy.api.access import (
+from ..audit import operators
+from ..audit.operators import Setting
+from ..audit.review import is_picked, review_queue
+from ..audit.verdicts import PICKED, Verdict
+from ..config import Mode, Route
+from ..errors import BadRequest, ConfigError, NotFound
+from ..gateway.access import Person
+from ..services.reload import ConfigReloader
+from ..services.routes import describe
+from ..services.verdicts import record_verdicts
+from ..services.watching import examine
+from ..types import Json
+from .access import (
     Administers,
     OperatorOf,
     ReloaderOf,
@@ -21,20 +33,8 @@ from hedgerow.proxy.api.access import (
     StoreOf,
     Views,
 )
-from hedgerow.proxy.api.audit import AnswerId
-from hedgerow.proxy.api.feedback import WITHOUT_NUL, described, unknown_answer_or_claim
-from hedgerow.proxy.audit import operators
-from hedgerow.proxy.audit.operators import Setting
-from hedgerow.proxy.audit.review import is_picked, review_queue
-from hedgerow.proxy.audit.verdicts import PICKED, Verdict
-from hedgerow.proxy.config import Mode, Route
-from hedgerow.proxy.errors import BadRequest, ConfigError, NotFound
-from hedgerow.proxy.gateway.access import Person
-from hedgerow.proxy.services.reload import ConfigReloader
-from hedgerow.proxy.services.routes import describe
-from hedgerow.proxy.services.verdicts import record_verdicts
-from hedgerow.proxy.services.watching import examine
-from hedgerow.proxy.types import Json
+from .audit import AnswerId
+from .feedback import WITHOUT_NUL, described, unknown_answer_or_claim
 
 T = TypeVar("T")
 router = APIRouter(prefix="/v1/admin", dependencies=[Administers])

@@ -7,9 +7,9 @@ from typing import Annotated
 import structlog
 from fastapi import APIRouter, Path
 
-from hedgerow.proxy.api.access import OperatorOf, ReadsOf, ReloaderOf, StoreOf
-from hedgerow.proxy.errors import NotFound
-from hedgerow.proxy.types import Json
+from ..errors import NotFound
+from ..types import Json
+from .access import OperatorOf, ReadsOf, ReloaderOf, StoreOf
 
 log = structlog.get_logger(__name__)
 router = APIRouter(prefix="/v1/audit")

@@ -9,7 +9,7 @@ import structlog
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from hedgerow.proxy.errors import Internal, NotFound, ProxyError, StoreError
+from ..errors import Internal, NotFound, ProxyError, StoreError
 
 log = structlog.get_logger(__name__)
 

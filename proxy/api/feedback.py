@@ -9,13 +9,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, ValidationError
 
-from hedgerow.proxy.api.access import JudgesOf, ServicesOf, StoreOf
-from hedgerow.proxy.api.audit import unknown
-from hedgerow.proxy.audit.verdicts import MAX_VERDICTS, Verdict, VerdictResult
-from hedgerow.proxy.config.faults import in_words
-from hedgerow.proxy.errors import BadRequest, NotFound, ProxyError
-from hedgerow.proxy.services.verdicts import record_verdicts
-from hedgerow.proxy.types import Json
+from ..audit.verdicts import MAX_VERDICTS, Verdict, VerdictResult
+from ..config.faults import in_words
+from ..errors import BadRequest, NotFound, ProxyError
+from ..services.verdicts import record_verdicts
+from ..types import Json
+from .access import JudgesOf, ServicesOf, StoreOf
+from .audit import unknown
 
 router = APIRouter(prefix="/v1/feedback")
 

@@ -14,11 +14,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from hedgerow.proxy.audit.engine import is_reachable
-from hedgerow.proxy.services.reload import ConfigReloader
-from hedgerow.proxy.services.services import Services, judge_state
-from hedgerow.proxy.types import Json
-from hedgerow.proxy.upstreams.circuits import WatchedUpstream
+from ..audit.engine import is_reachable
+from ..services.reload import ConfigReloader
+from ..services.services import Services, judge_state
+from ..types import Json
+from ..upstreams.circuits import WatchedUpstream
 
 STORE_TIMEOUT_S = 2.0
 """Seconds that the store may take to answer a readiness check."""

@@ -10,14 +10,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from pydantic import Field
 
-from hedgerow.proxy.api.access import Administers, OperatorOf, ReloaderOf, Views
-from hedgerow.proxy.api.admin import Act, with_store
-from hedgerow.proxy.audit import keys
-from hedgerow.proxy.audit.key_figures import KeyFigures, figures_of_keys
-from hedgerow.proxy.errors import BadRequest, NotFound
-from hedgerow.proxy.services.keyring import state_of
-from hedgerow.proxy.services.reload import ConfigReloader
-from hedgerow.proxy.types import Json, Key, Role
+from ..audit import keys
+from ..audit.key_figures import KeyFigures, figures_of_keys
+from ..errors import BadRequest, NotFound
+from ..services.keyring import state_of
+from ..services.reload import ConfigReloader
+from ..types import Json, Key, Role
+from .access import Administers, OperatorOf, ReloaderOf, Views
+from .admin import Act, with_store
 
 router = APIRouter(prefix="/v1/admin/keys", dependencies=[Administers])
 listing = APIRouter(prefix="/v1/admin/keys", dependencies=[Views])

@@ -5,10 +5,10 @@ from __future__ import annotations
 import structlog
 from fastapi import APIRouter, Request
 
-from hedgerow.proxy.api.access import Known, ServicesOf
-from hedgerow.proxy.errors import ProxyError
-from hedgerow.proxy.gateway import access
-from hedgerow.proxy.types import Json
+from ..errors import ProxyError
+from ..gateway import access
+from ..types import Json
+from .access import Known, ServicesOf
 
 log = structlog.get_logger(__name__)
 router = APIRouter(prefix="/v1/models", dependencies=[Known])

@@ -8,11 +8,11 @@ import anyio.to_thread
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
-from hedgerow import lexicon
-from hedgerow.lexicon.text.language import language_of
-from hedgerow.proxy.api.access import Known
-from hedgerow.proxy.errors import BadRequest
-from hedgerow.proxy.types import Json
+from ... import lexicon
+from ...lexicon.text.language import language_of
+from ..errors import BadRequest
+from ..types import Json
+from .access import Known
 
 router = APIRouter(prefix="/v1/perceive", dependencies=[Known])
 

@@ -14,10 +14,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from hedgerow.proxy.api.faults import HANDLERS
-from hedgerow.proxy.config.faults import in_words
-from hedgerow.proxy.config.lazy import load_object
-from hedgerow.proxy.errors import BadRequest
+from ..config.faults import in_words
+from ..config.lazy import load_object
+from ..errors import BadRequest
+from .faults import HANDLERS
 
 ROUTERS: Mapping[str, Sequence[str]] = {
     "/v1/feedback": ("hedgerow.proxy.api.feedback:router",),

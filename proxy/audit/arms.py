@@ -9,10 +9,10 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from hedgerow.proxy.audit.engine import Connection
-from hedgerow.proxy.audit.queries import of_route
-from hedgerow.proxy.audit.tables import answers, verdicts
-from hedgerow.proxy.audit.verdicts import PICKED
+from .engine import Connection
+from .queries import of_route
+from .tables import answers, verdicts
+from .verdicts import PICKED
 
 Floats = NDArray[np.float64]
 MOST_TOKENS, MOST_DOLLARS = 20_000, 0.2

@@ -14,8 +14,8 @@ from datetime import UTC, datetime, timedelta
 
 import sqlalchemy as sa
 
-from hedgerow.proxy.audit.engine import transaction
-from hedgerow.proxy.audit.tables import spending
+from .engine import transaction
+from .tables import spending
 
 LEASE_S = 900.0
 """Seconds after which a reservation expires."""

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from hedgerow.calibration.promises.certificate import Certificate, CertificateError
-from hedgerow.proxy.audit.engine import transaction
-from hedgerow.proxy.audit.operators import note_change
-from hedgerow.proxy.audit.tables import certificates
-from hedgerow.proxy.errors import StoreError
+from ...calibration.promises.certificate import Certificate, CertificateError
+from ..errors import StoreError
+from .engine import transaction
+from .operators import note_change
+from .tables import certificates
 
 _LOCK = 4_207_302
 """PostgreSQL: the advisory lock for adding certificates. (SQLite has one writer anyway.)"""

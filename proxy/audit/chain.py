@@ -15,7 +15,7 @@ from typing import Literal
 
 import orjson
 
-from hedgerow.proxy.audit.entry import Row
+from .entry import Row
 
 GENESIS = "0" * 64
 """The `previous` hash of the first row."""

@@ -12,8 +12,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from hedgerow.proxy.audit.engine import Connection
-from hedgerow.proxy.audit.hours import (
+from .engine import Connection
+from .hours import (
     CELLS,
     HOUR_S,
     MARKER,
@@ -26,8 +26,8 @@ from hedgerow.proxy.audit.hours import (
     row_sums,
     served_marker,
 )
-from hedgerow.proxy.audit.queries import Period, of_route
-from hedgerow.proxy.audit.tables import answers, hour_counts, hour_endings
+from .queries import Period, of_route
+from .tables import answers, hour_counts, hour_endings
 
 _ALIKE = ("route", "mode", "status", "reason")
 

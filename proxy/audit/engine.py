@@ -12,10 +12,10 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
-from hedgerow.proxy.audit.schema import migrate
-from hedgerow.proxy.config import Audit
-from hedgerow.proxy.config.sections import VARIABLE, known
-from hedgerow.proxy.errors import StoreError
+from ..config import Audit
+from ..config.sections import VARIABLE, known
+from ..errors import StoreError
+from .schema import migrate
 
 Connection = sa.Connection
 Engine = sa.Engine

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from hedgerow.proxy.config import StoreText
+from ..config import StoreText
 
 Row = dict[str, Any]
 """A row of `answers`, by column name."""

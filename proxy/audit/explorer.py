@@ -12,10 +12,10 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
-from hedgerow.proxy.audit.engine import Connection
-from hedgerow.proxy.audit.hours import HOUR_S
-from hedgerow.proxy.audit.tables import answers, hour_endings, texts, verdicts
-from hedgerow.proxy.types import Json
+from ..types import Json
+from .engine import Connection
+from .hours import HOUR_S
+from .tables import answers, hour_endings, texts, verdicts
 
 Judged = Literal["right", "wrong", "any", "none"]
 PAGE = 50

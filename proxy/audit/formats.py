@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import orjson
 
-from hedgerow.proxy.errors import InputError
+from ..errors import InputError
 
 Row = Mapping[str, Any]
 MOMENT = "moment"

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Generic, TypeVar
 
-from hedgerow.proxy.errors import StoreError
+from ..errors import StoreError
 
 T = TypeVar("T")
 R = TypeVar("R")

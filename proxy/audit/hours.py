@@ -14,9 +14,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from hedgerow.proxy.audit.engine import Connection, Engine, transaction
-from hedgerow.proxy.audit.tables import answers, hour_counts, hour_endings, hours
-from hedgerow.proxy.outcomes import Status
+from ..outcomes import Status
+from .engine import Connection, Engine, transaction
+from .tables import answers, hour_counts, hour_endings, hours
 
 HOUR_S = 3600
 LATE_S = 1800.0

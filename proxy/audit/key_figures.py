@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from hedgerow.proxy.audit.engine import transaction
-from hedgerow.proxy.audit.tables import answers, verdicts
+from .engine import transaction
+from .tables import answers, verdicts
 
 
 @dataclass(frozen=True, slots=True)

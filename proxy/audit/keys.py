@@ -15,10 +15,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from hedgerow.proxy.audit.engine import transaction
-from hedgerow.proxy.audit.operators import note_change
-from hedgerow.proxy.audit.tables import keys
-from hedgerow.proxy.types import Key
+from ..types import Key
+from .engine import transaction
+from .operators import note_change
+from .tables import keys
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_.@+-]{0,63}$"
 """Valid names of keys: words that can be used in log lines, metric labels and addresses."""

@@ -10,10 +10,10 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from hedgerow.proxy.audit.engine import Connection, transaction
-from hedgerow.proxy.audit.queries import Period
-from hedgerow.proxy.audit.tables import answers, claim_verdicts, texts, verdicts
-from hedgerow.proxy.audit.verdicts import PICKED
+from .engine import Connection, transaction
+from .queries import Period
+from .tables import answers, claim_verdicts, texts, verdicts
+from .verdicts import PICKED
 
 Columns = NDArray[np.float64]
 _AT_A_TIME = 2000

@@ -11,9 +11,9 @@ from typing import Literal
 
 import sqlalchemy as sa
 
-from hedgerow.proxy.audit.engine import transaction
-from hedgerow.proxy.audit.operators import taking_turns
-from hedgerow.proxy.audit.tables import leases
+from .engine import transaction
+from .operators import taking_turns
+from .tables import leases
 
 Duty = Literal["drift", "purge", "sums"]
 

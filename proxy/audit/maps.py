@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import sqlalchemy as sa
 
-from hedgerow.proxy.audit.engine import transaction
-from hedgerow.proxy.audit.tables import active_maps, maps
+from .engine import transaction
+from .tables import active_maps, maps
 
 
 class StoredMaps:

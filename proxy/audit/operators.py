@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
-from hedgerow.proxy.audit.engine import Connection, transaction
-from hedgerow.proxy.audit.tables import alarms, changes, route_states
+from .engine import Connection, transaction
+from .tables import alarms, changes, route_states
 
 Engine = sa.Engine
 """The engine type, for code outside this package."""

@@ -15,8 +15,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from hedgerow.proxy.audit.engine import Connection, transaction
-from hedgerow.proxy.audit.tables import alarms, answers, promised_answers, promised_verdicts, verdicts
+from .engine import Connection, transaction
+from .tables import alarms, answers, promised_answers, promised_verdicts, verdicts
 
 NOT_GIVEN = ("abstained", "escalated")
 """Statuses of answers that the client did not get."""

@@ -11,8 +11,8 @@ import hmac
 import re
 from collections.abc import Callable
 
-from hedgerow.proxy.audit.entry import Texts
-from hedgerow.proxy.config import StoreText
+from ..config import StoreText
+from .entry import Texts
 
 _SUSPECT = re.compile(
     r"[@\d]|sk-|hgk_|hf_|gh[a-z]_|glpat-|xox|AIza|eyJ|AKIA|ASIA|BEGIN|://|(?i:bearer|passw|secret|token|api)"

@@ -14,10 +14,10 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from hedgerow.proxy.audit.engine import transaction
-from hedgerow.proxy.audit.outlasting import counted_until, not_given, read_kept_answers
-from hedgerow.proxy.audit.tables import answers, promised_verdicts, verdicts
-from hedgerow.proxy.audit.verdicts import PICKED
+from .engine import transaction
+from .outlasting import counted_until, not_given, read_kept_answers
+from .tables import answers, promised_verdicts, verdicts
+from .verdicts import PICKED
 
 _TAIL = 16
 """Number of random hexadecimal digits at the end of an audit id."""

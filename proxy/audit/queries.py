@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
-from hedgerow.proxy.audit.engine import Connection
-from hedgerow.proxy.audit.hours import served_marker
-from hedgerow.proxy.audit.tables import answers, claim_verdicts, texts, verdicts
-from hedgerow.proxy.audit.verdicts import PICKED
-from hedgerow.proxy.types import CLAIM_SIGNAL, Json
+from ..types import CLAIM_SIGNAL, Json
+from .engine import Connection
+from .hours import served_marker
+from .tables import answers, claim_verdicts, texts, verdicts
+from .verdicts import PICKED
 
 T = TypeVar("T")
 Floats = NDArray[np.float64]

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from hedgerow.proxy.audit.engine import transaction
-from hedgerow.proxy.audit.queries import of_route
-from hedgerow.proxy.audit.tables import answers, texts, verdicts
+from .engine import transaction
+from .queries import of_route
+from .tables import answers, texts, verdicts
 
 _AT_A_TIME = 500
 

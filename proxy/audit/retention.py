@@ -14,15 +14,15 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from hedgerow.proxy.audit import chain
-from hedgerow.proxy.audit.chain import Head
-from hedgerow.proxy.audit.engine import transaction
-from hedgerow.proxy.audit.hours import drop_sums
-from hedgerow.proxy.audit.outlasting import keep_answers, keep_verdicts
-from hedgerow.proxy.audit.rows import user_hash
-from hedgerow.proxy.audit.tables import answers, chains, changes, claim_verdicts, texts, verdicts
-from hedgerow.proxy.config import Settings
-from hedgerow.proxy.config.sections import known
+from ..config import Settings
+from ..config.sections import known
+from . import chain
+from .chain import Head
+from .engine import transaction
+from .hours import drop_sums
+from .outlasting import keep_answers, keep_verdicts
+from .rows import user_hash
+from .tables import answers, chains, changes, claim_verdicts, texts, verdicts
 
 ROWS_AT_A_TIME = 1000
 """Number of rows in one transaction, which limits how long writers wait."""

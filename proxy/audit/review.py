@@ -18,10 +18,10 @@ from typing import Any, Literal
 import numpy as np
 import sqlalchemy as sa
 
-from hedgerow.calibration.asking import levels, spread
-from hedgerow.proxy.audit.engine import Connection, transaction
-from hedgerow.proxy.audit.promised import in_sample
-from hedgerow.proxy.audit.tables import answers, claim_verdicts, texts, verdicts
+from ...calibration.asking import levels, spread
+from .engine import Connection, transaction
+from .promised import in_sample
+from .tables import answers, claim_verdicts, texts, verdicts
 
 Order = Literal["mixed", "spread", "random"]
 Why = Literal["random", "uncertain", "surprising", "spread"]

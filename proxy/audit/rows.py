@@ -13,10 +13,10 @@ from typing import Any
 import orjson
 import sqlalchemy as sa
 
-from hedgerow.proxy.audit import chain
-from hedgerow.proxy.audit.entry import Entry, Prepared, Row
-from hedgerow.proxy.audit.privacy import kept
-from hedgerow.proxy.audit.tables import answers, texts
+from . import chain
+from .entry import Entry, Prepared, Row
+from .privacy import kept
+from .tables import answers, texts
 
 LARGEST_COUNT = 2**31 - 1
 """Largest token count that PostgreSQL's integers hold; larger reports cannot be token counts."""

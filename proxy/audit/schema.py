@@ -10,8 +10,8 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from hedgerow.proxy.audit.tables import metadata
-from hedgerow.proxy.errors import StoreError
+from ..errors import StoreError
+from .tables import metadata
 
 HEAD = "0016"
 """The newest migration; a test holds it against the files in `migrations/versions`."""

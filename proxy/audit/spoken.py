@@ -10,11 +10,11 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from hedgerow.proxy.audit.counts import abstained
-from hedgerow.proxy.audit.engine import Connection, transaction
-from hedgerow.proxy.audit.queries import Period, of_route
-from hedgerow.proxy.audit.tables import answers, texts, verdicts
-from hedgerow.proxy.types import Json
+from ..types import Json
+from .counts import abstained
+from .engine import Connection, transaction
+from .queries import Period, of_route
+from .tables import answers, texts, verdicts
 
 OWN_WORDS, SERVED = "own words", "served"
 """Wordings of an answer: the model's own, and the served one."""

@@ -16,7 +16,7 @@ from pathlib import Path
 import orjson
 import structlog
 
-from hedgerow.proxy.audit.entry import Prepared
+from .entry import Prepared
 
 log = structlog.get_logger(__name__)
 _CHECKSUM = 8

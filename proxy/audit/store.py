@@ -17,20 +17,20 @@ import anyio.to_thread
 import sqlalchemy as sa
 import structlog
 
-from hedgerow.proxy.audit import leases
-from hedgerow.proxy.audit.engine import open_engine, transaction
-from hedgerow.proxy.audit.entry import Entry
-from hedgerow.proxy.audit.gathering import Gathering
-from hedgerow.proxy.audit.hours import sum_up_next
-from hedgerow.proxy.audit.retention import Purged, erase, purge
-from hedgerow.proxy.audit.tables import answers, claim_verdicts, texts, verdicts
-from hedgerow.proxy.audit.under_way import Announced, announce, any_under_way, forget
-from hedgerow.proxy.audit.verdicts import MAX_VERDICTS, Verdict, VerdictResult, write_verdicts
-from hedgerow.proxy.audit.writer import Batch, Settlement, Writer
-from hedgerow.proxy.config import Audit, Settings
-from hedgerow.proxy.config.sections import known
-from hedgerow.proxy.errors import StoreError
-from hedgerow.proxy.types import Json
+from ..config import Audit, Settings
+from ..config.sections import known
+from ..errors import StoreError
+from ..types import Json
+from . import leases
+from .engine import open_engine, transaction
+from .entry import Entry
+from .gathering import Gathering
+from .hours import sum_up_next
+from .retention import Purged, erase, purge
+from .tables import answers, claim_verdicts, texts, verdicts
+from .under_way import Announced, announce, any_under_way, forget
+from .verdicts import MAX_VERDICTS, Verdict, VerdictResult, write_verdicts
+from .writer import Batch, Settlement, Writer
 
 log = structlog.get_logger(__name__)
 

@@ -7,8 +7,8 @@ from collections.abc import Collection, Sequence
 
 import sqlalchemy as sa
 
-from hedgerow.proxy.audit.engine import transaction
-from hedgerow.proxy.audit.tables import answers, under_way
+from .engine import transaction
+from .tables import answers, under_way
 
 Announced = tuple[str, float]
 """A completion's own id, and the time by which its row is written (seconds since 1970)."""

@@ -14,9 +14,9 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
-from hedgerow import calibration  # lazy: modules are imported when a name is used
-from hedgerow.proxy.audit.engine import transaction
-from hedgerow.proxy.audit.tables import answers, claim_verdicts, verdicts
+from ... import calibration  # lazy: modules are imported when a name is used
+from .engine import transaction
+from .tables import answers, claim_verdicts, verdicts
 
 Kind = Literal["client", "human", "import", "grader"]
 PICKED = 0.0

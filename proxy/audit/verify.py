@@ -8,11 +8,11 @@ from itertools import groupby
 
 import sqlalchemy as sa
 
-from hedgerow.proxy.audit import chain
-from hedgerow.proxy.audit.chain import GENESIS, Head
-from hedgerow.proxy.audit.engine import transaction
-from hedgerow.proxy.audit.entry import Row
-from hedgerow.proxy.audit.tables import answers, chains, texts
+from . import chain
+from .chain import GENESIS, Head
+from .engine import transaction
+from .entry import Row
+from .tables import answers, chains, texts
 
 ROWS_AT_A_TIME = 2000
 _JSON = tuple(str(column.name) for column in answers.columns if isinstance(column.type, sa.JSON))

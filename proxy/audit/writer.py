@@ -24,13 +24,13 @@ from typing import Any, cast
 import sqlalchemy as sa
 import structlog
 
-from hedgerow.proxy.audit import chain
-from hedgerow.proxy.audit.chain import GENESIS, Head
-from hedgerow.proxy.audit.entry import Entry, Prepared, Row
-from hedgerow.proxy.audit.hours import LATE_S, drop_sums
-from hedgerow.proxy.audit.rows import prepare, text_parameters
-from hedgerow.proxy.audit.spool import Spool, waiting
-from hedgerow.proxy.audit.tables import answers, chains, texts
+from . import chain
+from .chain import GENESIS, Head
+from .entry import Entry, Prepared, Row
+from .hours import LATE_S, drop_sums
+from .rows import prepare, text_parameters
+from .spool import Spool, waiting
+from .tables import answers, chains, texts
 
 log = structlog.get_logger(__name__)
 

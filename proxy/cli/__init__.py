@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command, get_group
 
-from hedgerow.proxy.errors import ConfigError
+from ..errors import ConfigError
 
 
 class Command(NamedTuple):

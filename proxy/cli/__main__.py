@@ -1,5 +1,5 @@
 """`python -m hedgerow.proxy.cli`, the same as `hedgerow`."""
 
-from hedgerow.proxy.cli import app
+from . import app
 
 app(prog_name="hedgerow")

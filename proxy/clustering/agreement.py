@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from math import exp
 
-from hedgerow.proxy.clustering.core_words import LOOKED_AT, WEIGHTS, Core, read_asked, read_core
-from hedgerow.proxy.clustering.opening import SHORT
+from .core_words import LOOKED_AT, WEIGHTS, Core, read_asked, read_core
+from .opening import SHORT
 
 SAME_WORDS = 0.75
 """Two sentences that share at least this part of their words are the same, unless only one of them has a negation."""

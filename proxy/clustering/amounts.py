@@ -8,9 +8,9 @@ from decimal import Decimal
 from operator import attrgetter
 from typing import NamedTuple
 
-from hedgerow.lexicon.text.numbers import is_number
-from hedgerow.proxy.clustering.normal import Normal
-from hedgerow.proxy.clustering.words import Unit, word_lists
+from ...lexicon.text.numbers import is_number
+from .normal import Normal
+from .words import Unit, word_lists
 
 CONVERTED = Decimal("0.01")
 """Relative tolerance between units of different systems: 5 km are "3.1 miles"."""

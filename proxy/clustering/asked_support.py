@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
 
-from hedgerow.proxy.clustering import one_call
-from hedgerow.proxy.clustering.one_call import SupportByCall
-from hedgerow.proxy.clustering.support import Features, log_odds
-from hedgerow.proxy.types import ClaimSupport
-from hedgerow.proxy.upstreams.asking import RouteContext, SupporterFactory
+from ..types import ClaimSupport
+from ..upstreams.asking import RouteContext, SupporterFactory
+from . import one_call
+from .one_call import SupportByCall
+from .support import Features, log_odds
 
 Verdicts = tuple[bool | None, ...]
 """For one claim and each other answer: supports it, contradicts it, or does not mention it."""

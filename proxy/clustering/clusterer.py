@@ -14,13 +14,13 @@ from functools import partial
 from itertools import combinations
 from typing import Protocol, TypeVar
 
-from hedgerow.proxy.clustering.normal import Normal, read_question
-from hedgerow.proxy.clustering.opening import Read, read
-from hedgerow.proxy.clustering.rules import Judgement, compare_read
-from hedgerow.proxy.computing import compute
-from hedgerow.proxy.errors import StepFailed
-from hedgerow.proxy.types import Clustering
-from hedgerow.proxy.upstreams.asking import ClustererFactory, RouteContext
+from ..computing import compute
+from ..errors import StepFailed
+from ..types import Clustering
+from ..upstreams.asking import ClustererFactory, RouteContext
+from .normal import Normal, read_question
+from .opening import Read, read
+from .rules import Judgement, compare_read
 
 T = TypeVar("T")
 Pair = tuple[int, int]

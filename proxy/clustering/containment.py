@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from difflib import SequenceMatcher
 
-from hedgerow.lexicon.text.english import AUXILIARIES
-from hedgerow.lexicon.text.numbers import is_number
-from hedgerow.lexicon.text.words import MONTHS
-from hedgerow.proxy.clustering.normal import Normal
-from hedgerow.proxy.clustering.stems import stem
-from hedgerow.proxy.clustering.words import word_lists
+from ...lexicon.text.english import AUXILIARIES
+from ...lexicon.text.numbers import is_number
+from ...lexicon.text.words import MONTHS
+from .normal import Normal
+from .stems import stem
+from .words import word_lists
 
 MATCHED = 200
 """Limits on work that takes the product of two lengths.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from hedgerow.lexicon.text.words import MONTHS
-from hedgerow.proxy.clustering.amounts import clash
-from hedgerow.proxy.clustering.containment import MATCHED, is_sentence
-from hedgerow.proxy.clustering.normal import Normal
-from hedgerow.proxy.clustering.words import word_lists
+from ...lexicon.text.words import MONTHS
+from .amounts import clash
+from .containment import MATCHED, is_sentence
+from .normal import Normal
+from .words import word_lists
 
 
 def contradiction(a: Normal, b: Normal, swapped: bool | None) -> str | None:

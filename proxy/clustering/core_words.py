@@ -18,12 +18,12 @@ from functools import cache
 from math import exp, log1p
 from pathlib import Path
 
-from hedgerow.lexicon.text.language import negations as negations_of
-from hedgerow.lexicon.text.numbers import SCALES, SMALL, TENS, is_number
-from hedgerow.lexicon.text.words import MONTHS, open_contraction, word_set
-from hedgerow.proxy.clustering.declining import declines
-from hedgerow.proxy.clustering.stems import fold, stem
-from hedgerow.proxy.clustering.words import word_lists
+from ...lexicon.text.language import negations as negations_of
+from ...lexicon.text.numbers import SCALES, SMALL, TENS, is_number
+from ...lexicon.text.words import MONTHS, open_contraction, word_set
+from .declining import declines
+from .stems import fold, stem
+from .words import word_lists
 
 WEIGHTS = Path(__file__).with_name("core_words.json")
 LOOKED_AT = 1500

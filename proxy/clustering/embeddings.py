@@ -14,8 +14,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.proxy.clustering.loading import Lazy, package_file, sentence_transformer
-from hedgerow.proxy.outcomes import Reason
+from ..outcomes import Reason
+from .loading import Lazy, package_file, sentence_transformer
 
 Vectors = NDArray[np.float32]
 

@@ -13,9 +13,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from hedgerow.proxy.clustering.rules import judge_pair
-from hedgerow.proxy.clustering.stems import fold
-from hedgerow.proxy.clustering.support import agreement_with
+from .rules import judge_pair
+from .stems import fold
+from .support import agreement_with
 
 MOST_FIELDS = 500
 """Maximum number of fields that are measured."""

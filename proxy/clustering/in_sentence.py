@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from hedgerow.lexicon.text.english import AUXILIARIES
-from hedgerow.lexicon.text.numbers import is_number
-from hedgerow.lexicon.text.words import MONTHS
-from hedgerow.proxy.clustering.amounts import gives_amounts
-from hedgerow.proxy.clustering.normal import Normal
-from hedgerow.proxy.clustering.words import word_lists
+from ...lexicon.text.english import AUXILIARIES
+from ...lexicon.text.numbers import is_number
+from ...lexicon.text.words import MONTHS
+from .amounts import gives_amounts
+from .normal import Normal
+from .words import word_lists
 
 SENTENCE = 4
 """A sentence must have at least this many words more than the answer in it."""

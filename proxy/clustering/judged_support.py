@@ -18,15 +18,15 @@ from pathlib import Path
 
 import numpy as np
 
-from hedgerow.lexicon.text.claims import Claim
-from hedgerow.lexicon.text.sentences import sentences
-from hedgerow.proxy.clustering.local import CONTRADICTED, ENTAILED, LocalJudge, Probabilities, Texts, reads
-from hedgerow.proxy.clustering.stems import fold, stem
-from hedgerow.proxy.clustering.support import Features, SentenceSupport, features, probability, unread, weights_of
-from hedgerow.proxy.clustering.words import word_lists
-from hedgerow.proxy.computing import compute
-from hedgerow.proxy.outcomes import Reason
-from hedgerow.proxy.types import ClaimSupport
+from ...lexicon.text.claims import Claim
+from ...lexicon.text.sentences import sentences
+from ..computing import compute
+from ..outcomes import Reason
+from ..types import ClaimSupport
+from .local import CONTRADICTED, ENTAILED, LocalJudge, Probabilities, Texts, reads
+from .stems import fold, stem
+from .support import Features, SentenceSupport, features, probability, unread, weights_of
+from .words import word_lists
 
 WEIGHTS = Path(__file__).with_name("judged_support.json")
 SENTENCES = 3

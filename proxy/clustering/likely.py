@@ -17,15 +17,15 @@ from functools import cache
 from math import exp, log1p
 from pathlib import Path
 
-from hedgerow.lexicon.text.language import language_of
-from hedgerow.lexicon.text.numbers import is_number
-from hedgerow.proxy.clustering.clusterer import Pair, judged
-from hedgerow.proxy.clustering.containment import alike
-from hedgerow.proxy.clustering.normal import read_question
-from hedgerow.proxy.clustering.opening import SHORT, Read, read
-from hedgerow.proxy.clustering.rules import Judgement
-from hedgerow.proxy.computing import compute
-from hedgerow.proxy.upstreams.asking import ClustererFactory, RouteContext
+from ...lexicon.text.language import language_of
+from ...lexicon.text.numbers import is_number
+from ..computing import compute
+from ..upstreams.asking import ClustererFactory, RouteContext
+from .clusterer import Pair, judged
+from .containment import alike
+from .normal import read_question
+from .opening import SHORT, Read, read
+from .rules import Judgement
 
 WEIGHTS = Path(__file__).with_name("likely.json")
 PIECE = 4

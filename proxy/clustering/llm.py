@@ -11,11 +11,11 @@ import re
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 
-from hedgerow.proxy.clustering.clusterer import JudgedClusterer, Pair
-from hedgerow.proxy.clustering.rules import Judgement
-from hedgerow.proxy.errors import StepFailed
-from hedgerow.proxy.outcomes import Reason
-from hedgerow.proxy.upstreams.asking import ClustererFactory, Prompting, RouteContext
+from ..errors import StepFailed
+from ..outcomes import Reason
+from ..upstreams.asking import ClustererFactory, Prompting, RouteContext
+from .clusterer import JudgedClusterer, Pair
+from .rules import Judgement
 
 Ask = Callable[[str], Awaitable[str]]
 MAX_ANSWER_CHARS = 600

@@ -8,8 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from hedgerow.proxy.errors import StepFailed
-from hedgerow.proxy.outcomes import Reason
+from ..errors import StepFailed
+from ..outcomes import Reason
 
 T = TypeVar("T")
 

@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.lexicon.text.language import language_of
-from hedgerow.proxy.clustering.loading import Lazy
-from hedgerow.proxy.errors import StepFailed
-from hedgerow.proxy.outcomes import Reason
+from ...lexicon.text.language import language_of
+from ..errors import StepFailed
+from ..outcomes import Reason
+from .loading import Lazy
 
 FOLDER = Path(__file__).with_name("judge")
 ENTAILED, NEUTRAL, CONTRADICTED = 0, 1, 2

@@ -6,12 +6,12 @@ import time
 from collections.abc import Sequence
 from functools import partial
 
-from hedgerow.proxy.clustering.clusterer import Pair, judged
-from hedgerow.proxy.clustering.loading import Lazy, cross_encoder
-from hedgerow.proxy.clustering.rules import Judgement
-from hedgerow.proxy.computing import compute
-from hedgerow.proxy.outcomes import Reason
-from hedgerow.proxy.upstreams.asking import ClustererFactory, RouteContext
+from ..computing import compute
+from ..outcomes import Reason
+from ..upstreams.asking import ClustererFactory, RouteContext
+from .clusterer import Pair, judged
+from .loading import Lazy, cross_encoder
+from .rules import Judgement
 
 MAX_CHARS = 4096
 """Number of characters of an answer passed to the tokenizer, which itself cuts at about 512 tokens."""

@@ -11,13 +11,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from hedgerow.lexicon.text.english import AUXILIARIES
-from hedgerow.lexicon.text.language import language_of
-from hedgerow.lexicon.text.language import negations as negations_of
-from hedgerow.lexicon.text.numbers import is_number
-from hedgerow.proxy.clustering.stems import fold, stem
-from hedgerow.proxy.clustering.tokens import SEPARATORS, tokenise
-from hedgerow.proxy.clustering.words import word_lists
+from ...lexicon.text.english import AUXILIARIES
+from ...lexicon.text.language import language_of
+from ...lexicon.text.language import negations as negations_of
+from ...lexicon.text.numbers import is_number
+from .stems import fold, stem
+from .tokens import SEPARATORS, tokenise
+from .words import word_lists
 
 _OWNER = re.compile(r"([^\W\d_]+)'s\s+[a-z]")
 _ASKS_WHO = re.compile(r"\s*who(?:m|se)?\b", re.IGNORECASE)

@@ -16,13 +16,13 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import anyio
 
-from hedgerow.lexicon.text.claims import Claim
-from hedgerow.proxy.clustering.support import SentenceSupport, features, probability, unread, weights_of
-from hedgerow.proxy.computing import compute
-from hedgerow.proxy.errors import StepFailed
-from hedgerow.proxy.outcomes import Reason
-from hedgerow.proxy.types import ClaimSupport
-from hedgerow.proxy.upstreams.asking import Prompting, RouteContext, SupporterFactory
+from ...lexicon.text.claims import Claim
+from ..computing import compute
+from ..errors import StepFailed
+from ..outcomes import Reason
+from ..types import ClaimSupport
+from ..upstreams.asking import Prompting, RouteContext, SupporterFactory
+from .support import SentenceSupport, features, probability, unread, weights_of
 
 Ask = Callable[[str], Awaitable[str]]
 Verdict = TypeVar("Verdict")

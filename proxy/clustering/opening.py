@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from hedgerow.lexicon.text.sentences import sentences
-from hedgerow.proxy.clustering.normal import Normal, Question, normalise
+from ...lexicon.text.sentences import sentences
+from .normal import Normal, Question, normalise
 
 SHORT = 8
 """Number of words up to which an answer is short."""

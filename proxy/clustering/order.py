@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from hedgerow.lexicon.text.language import negations
-from hedgerow.lexicon.text.numbers import is_number
-from hedgerow.lexicon.text.words import MONTHS
-from hedgerow.proxy.clustering.normal import Normal
-from hedgerow.proxy.clustering.words import word_lists
+from ...lexicon.text.language import negations
+from ...lexicon.text.numbers import is_number
+from ...lexicon.text.words import MONTHS
+from .normal import Normal
+from .words import word_lists
 
 _COPULAS = frozenset({"is", "are", "was", "were"})
 Comparison = tuple[str, frozenset[str], frozenset[str]]

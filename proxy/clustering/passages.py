@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hedgerow.lexicon.text.sentences import sentence_spans
-from hedgerow.lexicon.text.words import tokenize
-from hedgerow.proxy.clustering.stems import fold, stem
-from hedgerow.proxy.clustering.words import word_lists
+from ...lexicon.text.sentences import sentence_spans
+from ...lexicon.text.words import tokenize
+from .stems import fold, stem
+from .words import word_lists
 
 LONGEST = 300
 """Maximum length of a passage in characters; the rest is cut off."""

@@ -14,13 +14,13 @@ from math import exp
 from pathlib import Path
 from typing import Any
 
-from hedgerow.proxy.clustering.clusterer import Pair, judged
-from hedgerow.proxy.clustering.embeddings import Encoder, OnnxEncoder, TorchEncoder
-from hedgerow.proxy.clustering.normal import Question, normalise, read_question
-from hedgerow.proxy.clustering.rules import Judgement
-from hedgerow.proxy.clustering.stems import stem
-from hedgerow.proxy.computing import compute
-from hedgerow.proxy.upstreams.asking import ClustererFactory, RouteContext
+from ..computing import compute
+from ..upstreams.asking import ClustererFactory, RouteContext
+from .clusterer import Pair, judged
+from .embeddings import Encoder, OnnxEncoder, TorchEncoder
+from .normal import Question, normalise, read_question
+from .rules import Judgement
+from .stems import stem
 
 WEIGHTS = Path(__file__).with_name("prior.json")
 

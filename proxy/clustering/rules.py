@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hedgerow.proxy.clustering.amounts import same_amounts
-from hedgerow.proxy.clustering.containment import acronym, another_thing, covered, says_the_same
-from hedgerow.proxy.clustering.contradictions import contradiction
-from hedgerow.proxy.clustering.in_sentence import is_taken_back, stands_in_sentence
-from hedgerow.proxy.clustering.normal import Normal, read_question
-from hedgerow.proxy.clustering.opening import SHORT, Read, read
-from hedgerow.proxy.clustering.order import reversed_arguments
+from .amounts import same_amounts
+from .containment import acronym, another_thing, covered, says_the_same
+from .contradictions import contradiction
+from .in_sentence import is_taken_back, stands_in_sentence
+from .normal import Normal, read_question
+from .opening import SHORT, Read, read
+from .order import reversed_arguments
 
 COMPARED = 1000
 """Number of words beyond which only equal texts are the same: a sample set has many pairs to compare."""

@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
 
-from hedgerow.proxy.clustering import one_call
-from hedgerow.proxy.clustering.one_call import SupportByCall
-from hedgerow.proxy.clustering.support import Features
-from hedgerow.proxy.upstreams.asking import RouteContext, SupporterFactory
+from ..upstreams.asking import RouteContext, SupporterFactory
+from . import one_call
+from .one_call import SupportByCall
+from .support import Features
 
 WEIGHTS = Path(__file__).with_name("stated_support.json")
 NAMES = (*Features.__slots__, "stated", "stated_of_all")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from hedgerow.lexicon.text.numbers import is_number
+from ...lexicon.text.numbers import is_number
 
 _LETTERS = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "æ": "ae", "œ": "oe", "ı": "i", "’": "'", "‘": "'", "–": "-", "—": "-", "−": "-"}

@@ -20,15 +20,15 @@ from math import exp, log
 from pathlib import Path
 from statistics import fmean
 
-from hedgerow.calibration import Beta
-from hedgerow.lexicon.text.claims import Claim
-from hedgerow.lexicon.text.sentences import sentences
-from hedgerow.proxy.clustering.stems import fold, stem
-from hedgerow.proxy.clustering.words import word_lists
-from hedgerow.proxy.computing import compute
-from hedgerow.proxy.errors import StepFailed
-from hedgerow.proxy.outcomes import Reason
-from hedgerow.proxy.types import ClaimSupport
+from ...calibration import Beta
+from ...lexicon.text.claims import Claim
+from ...lexicon.text.sentences import sentences
+from ..computing import compute
+from ..errors import StepFailed
+from ..outcomes import Reason
+from ..types import ClaimSupport
+from .stems import fold, stem
+from .words import word_lists
 
 WEIGHTS = Path(__file__).with_name("support.json")
 AGREEMENT = (0.15, 0.8)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from hedgerow.lexicon.text.numbers import is_number, read_numbers
-from hedgerow.lexicon.text.words import MONTHS, open_contraction
-from hedgerow.proxy.clustering.stems import fold
-from hedgerow.proxy.clustering.words import CURRENCIES, MONTH_SHORT, word_lists
+from ...lexicon.text.numbers import is_number, read_numbers
+from ...lexicon.text.words import MONTHS, open_contraction
+from .stems import fold
+from .words import CURRENCIES, MONTH_SHORT, word_lists
 
 _WRAPPER = re.compile(
     r"^(?:(?:sure|ok|okay|well|so|hmm)[,.!:]\s+)?"

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hedgerow.lexicon.text.words import MONTHS
+from ...lexicon.text.words import MONTHS
 
 MONTH_SHORT = {name[:3]: name for name in MONTHS} | {"sept": "september"}
 CURRENCIES = frozenset("$€£¥₱₹")

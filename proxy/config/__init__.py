@@ -1,13 +1,13 @@
 """`config.yaml` as frozen settings: every key with a description, a unit and a default. `docs/config.md` is generated from these files."""
 
-from hedgerow.proxy.config.budgets import Budget
-from hedgerow.proxy.config.faults import refused
-from hedgerow.proxy.config.prices import ModelPrice, Prices
-from hedgerow.proxy.config.reading import load, load_known, read_mapping
-from hedgerow.proxy.config.routes import Mode, Policy, Promises, ReaderModel, Route, Sampling, StoreText
-from hedgerow.proxy.config.sections import Section
-from hedgerow.proxy.config.settings import Audit, Drift, Log, Settings, Tracing
-from hedgerow.proxy.config.upstreams import (
+from .budgets import Budget
+from .faults import refused
+from .prices import ModelPrice, Prices
+from .reading import load, load_known, read_mapping
+from .routes import Mode, Policy, Promises, ReaderModel, Route, Sampling, StoreText
+from .sections import Section
+from .settings import Audit, Drift, Log, Settings, Tracing
+from .upstreams import (
     Circuit,
     EmbeddedUpstream,
     GroupUpstream,

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, SecretStr
 
-from hedgerow.proxy.config.sections import Section
-from hedgerow.proxy.types import Role
+from ..types import Role
+from .sections import Section
 
 
 class Counting(Section):

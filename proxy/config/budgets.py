@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from hedgerow.proxy.config.sections import Section
+from .sections import Section
 
 Limit = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 

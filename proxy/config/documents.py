@@ -15,8 +15,8 @@ from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from hedgerow.proxy.config import Settings
-from hedgerow.proxy.config.kinds import UPSTREAMS
+from . import Settings
+from .kinds import UPSTREAMS
 
 HEAD = """# Configuration
 

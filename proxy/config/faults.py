@@ -10,8 +10,8 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from hedgerow.proxy.config.sections import VARIABLE
-from hedgerow.proxy.errors import ConfigError
+from ..errors import ConfigError
+from .sections import VARIABLE
 
 _CREDENTIALS = re.compile(r"//[^/\s]*@")
 """A name and password inside an address."""

@@ -5,7 +5,7 @@ To add a kind, write a file with a `build` (for an upstream: a settings class) a
 
 from __future__ import annotations
 
-from hedgerow.calibration.kinds import Kind, table
+from ...calibration.kinds import Kind, table
 
 _SIGNALS, _CLUSTERING, _REWRITING = "hedgerow.proxy.signals", "hedgerow.proxy.clustering", "hedgerow.proxy.rewriting"
 

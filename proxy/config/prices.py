@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from hedgerow.proxy.config.sections import Section
+from .sections import Section
 
 Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 

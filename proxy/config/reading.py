@@ -11,10 +11,10 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from hedgerow.proxy.config.faults import refused
-from hedgerow.proxy.config.sections import VARIABLE
-from hedgerow.proxy.config.settings import Settings
-from hedgerow.proxy.errors import ConfigError
+from ..errors import ConfigError
+from .faults import refused
+from .sections import VARIABLE
+from .settings import Settings
 
 
 def _expand(value: Any, path: str, unset: dict[str, str]) -> Any:

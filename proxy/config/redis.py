@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hedgerow.proxy.errors import ConfigError
+from ..errors import ConfigError
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis

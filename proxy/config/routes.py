@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from hedgerow.proxy.config.kinds import JUDGES, REWRITERS, SIGNALS
-from hedgerow.proxy.config.sections import Section
+from .kinds import JUDGES, REWRITERS, SIGNALS
+from .sections import Section
 
 if TYPE_CHECKING:
     SignalName = str

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, ConfigDict, SecretStr
 
-from hedgerow.proxy.errors import ConfigError
+from ..errors import ConfigError
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 """An environment variable inside a value."""

@@ -13,14 +13,14 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from hedgerow.calibration.kinds import choices
-from hedgerow.proxy.config.access import Access
-from hedgerow.proxy.config.budgets import Budget
-from hedgerow.proxy.config.kinds import SIGNALS
-from hedgerow.proxy.config.prices import Prices
-from hedgerow.proxy.config.routes import Route, StoreText
-from hedgerow.proxy.config.sections import Section
-from hedgerow.proxy.config.upstreams import GroupUpstream, Upstream
+from ...calibration.kinds import choices
+from .access import Access
+from .budgets import Budget
+from .kinds import SIGNALS
+from .prices import Prices
+from .routes import Route, StoreText
+from .sections import Section
+from .upstreams import GroupUpstream, Upstream
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 

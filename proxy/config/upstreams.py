@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator
 
-from hedgerow.proxy.config.kinds import UPSTREAMS
-from hedgerow.proxy.config.sections import VARIABLE, Section
+from .kinds import UPSTREAMS
+from .sections import VARIABLE, Section
 
 Endpoint = Literal["responses", "messages"]
 ALL: tuple[Endpoint, ...] = ("responses", "messages")

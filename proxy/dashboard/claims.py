@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from hedgerow.proxy.clustering.passages import Passages
-from hedgerow.proxy.pipeline.result import Result, claim_row
-from hedgerow.proxy.types import READERS, Json
+from ..clustering.passages import Passages
+from ..pipeline.result import Result, claim_row
+from ..types import READERS, Json
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from functools import cache
 from starlette.requests import Request
 from starlette.responses import Response
 
-from hedgerow.proxy.api.health import ROUTES
-from hedgerow.proxy.api.routers import endpoints
-from hedgerow.proxy.dashboard.render import rendered
+from ..api.health import ROUTES
+from ..api.routers import endpoints
+from .render import rendered
 
 
 @dataclass(frozen=True, slots=True)

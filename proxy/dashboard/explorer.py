@@ -12,8 +12,8 @@ import anyio.to_thread
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from hedgerow.proxy.api.access import store_of
-from hedgerow.proxy.audit.explorer import (
+from ..api.access import store_of
+from ..audit.explorer import (
     EXPORT_PAGE,
     LISTED,
     MAX_TEXT,
@@ -24,16 +24,16 @@ from hedgerow.proxy.audit.explorer import (
     Place,
     requests,
 )
-from hedgerow.proxy.audit.formats import Form, form_of, forms
-from hedgerow.proxy.audit.store import AuditStore
-from hedgerow.proxy.config import Mode
-from hedgerow.proxy.dashboard.render import SECURITY, page, rendered
-from hedgerow.proxy.dashboard.visitor import Visitor
-from hedgerow.proxy.errors import InputError
-from hedgerow.proxy.monitoring import figures
-from hedgerow.proxy.monitoring.moments import date_of
-from hedgerow.proxy.outcomes import Status
-from hedgerow.proxy.services.services import Services
+from ..audit.formats import Form, form_of, forms
+from ..audit.store import AuditStore
+from ..config import Mode
+from ..errors import InputError
+from ..monitoring import figures
+from ..monitoring.moments import date_of
+from ..outcomes import Status
+from ..services.services import Services
+from .render import SECURITY, page, rendered
+from .visitor import Visitor
 
 FIELDS = ("text", "route", "key", "model", "status", "verdict", "arm", "least", "most", "period", "since", "until")
 """The fields of the form, by their names in the address."""

@@ -10,13 +10,13 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
-from hedgerow.proxy.api.access import services_of
-from hedgerow.proxy.dashboard import visitor as visitors
-from hedgerow.proxy.dashboard.render import page
-from hedgerow.proxy.dashboard.visitor import Refused, Visitor
-from hedgerow.proxy.errors import StoreError
-from hedgerow.proxy.services.services import Services
-from hedgerow.proxy.types import Role
+from ..api.access import services_of
+from ..errors import StoreError
+from ..services.services import Services
+from ..types import Role
+from . import visitor as visitors
+from .render import page
+from .visitor import Refused, Visitor
 
 MAX_POST_BYTES = 100_000
 

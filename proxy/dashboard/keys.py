@@ -12,20 +12,20 @@ from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.responses import Response
 
-from hedgerow.proxy.api import keys as api
-from hedgerow.proxy.api.access import reloader_of
-from hedgerow.proxy.audit import keys
-from hedgerow.proxy.audit.key_figures import figures_of_keys
-from hedgerow.proxy.config.faults import in_words
-from hedgerow.proxy.dashboard.pages import budgets_today, period_of
-from hedgerow.proxy.dashboard.render import rendered
-from hedgerow.proxy.dashboard.visitor import Visitor
-from hedgerow.proxy.errors import ProxyError
-from hedgerow.proxy.monitoring import figures
-from hedgerow.proxy.services.keyring import state_of
-from hedgerow.proxy.services.services import Services
-from hedgerow.proxy.spending.budgets import BudgetToday
-from hedgerow.proxy.types import Json, Key
+from ..api import keys as api
+from ..api.access import reloader_of
+from ..audit import keys
+from ..audit.key_figures import figures_of_keys
+from ..config.faults import in_words
+from ..errors import ProxyError
+from ..monitoring import figures
+from ..services.keyring import state_of
+from ..services.services import Services
+from ..spending.budgets import BudgetToday
+from ..types import Json, Key
+from .pages import budgets_today, period_of
+from .render import rendered
+from .visitor import Visitor
 
 DAY = 86_400.0
 

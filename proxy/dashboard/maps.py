@@ -6,13 +6,13 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from hedgerow.calibration import ActiveMap, FittedMap
-from hedgerow.calibration.registry import UNCALIBRATED
-from hedgerow.proxy.audit.operators import Alarm
-from hedgerow.proxy.config import Route
-from hedgerow.proxy.dashboard.render import alarm_words
-from hedgerow.proxy.monitoring.diagrams import Points, map_curve
-from hedgerow.proxy.monitoring.drift import RouteHealth
+from ...calibration import ActiveMap, FittedMap
+from ...calibration.registry import UNCALIBRATED
+from ..audit.operators import Alarm
+from ..config import Route
+from ..monitoring.diagrams import Points, map_curve
+from ..monitoring.drift import RouteHealth
+from .render import alarm_words
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,13 +16,13 @@ import structlog
 from starlette.requests import Request
 from starlette.responses import Response
 
-from hedgerow.proxy.api.access import services_of
-from hedgerow.proxy.config.access import Oidc
-from hedgerow.proxy.dashboard import visitor as visitors
-from hedgerow.proxy.dashboard.render import page
-from hedgerow.proxy.dashboard.visitor import Who
-from hedgerow.proxy.gateway.access import RANKS
-from hedgerow.proxy.types import Role
+from ..api.access import services_of
+from ..config.access import Oidc
+from ..gateway.access import RANKS
+from ..types import Role
+from . import visitor as visitors
+from .render import page
+from .visitor import Who
 
 log = structlog.get_logger(__name__)
 

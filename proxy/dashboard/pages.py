@@ -18,35 +18,35 @@ import anyio.to_thread
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from hedgerow import lexicon
-from hedgerow.calibration import ActiveMap
-from hedgerow.proxy.api.access import services_of, store_of
-from hedgerow.proxy.audit import counts, operators, queries
-from hedgerow.proxy.audit.engine import Connection
-from hedgerow.proxy.audit.operators import MAX_LISTED, Alarm, Change
-from hedgerow.proxy.audit.queries import Period
-from hedgerow.proxy.audit.review import CANDIDATES, Order, ReviewItem, is_picked, review_queue
-from hedgerow.proxy.audit.spoken import spoken
-from hedgerow.proxy.audit.store import AuditStore
-from hedgerow.proxy.audit.verdicts import MAX_VERDICTS, PICKED, Verdict, VerdictResult
-from hedgerow.proxy.config import Route, Settings
-from hedgerow.proxy.dashboard.maps import MapCard, card
-from hedgerow.proxy.dashboard.render import page, rendered
-from hedgerow.proxy.dashboard.request_view import RequestView, of_row
-from hedgerow.proxy.dashboard.visitor import Visitor
-from hedgerow.proxy.errors import StoreError
-from hedgerow.proxy.monitoring import faithful, figures, markers, money
-from hedgerow.proxy.monitoring.arms import Comparison, comparison
-from hedgerow.proxy.monitoring.drift import RouteHealth
-from hedgerow.proxy.monitoring.hindsight import Hindsight, hindsight, today_of
-from hedgerow.proxy.monitoring.promises import RoutePromises
-from hedgerow.proxy.monitoring.regimes import RegimeFigures, active_of, regime_figures
-from hedgerow.proxy.services.reload import ConfigReloader
-from hedgerow.proxy.services.routes import describe
-from hedgerow.proxy.services.services import Services
-from hedgerow.proxy.services.verdicts import record_verdicts
-from hedgerow.proxy.spending.budgets import BudgetToday
-from hedgerow.proxy.types import Json
+from ... import lexicon
+from ...calibration import ActiveMap
+from ..api.access import services_of, store_of
+from ..audit import counts, operators, queries
+from ..audit.engine import Connection
+from ..audit.operators import MAX_LISTED, Alarm, Change
+from ..audit.queries import Period
+from ..audit.review import CANDIDATES, Order, ReviewItem, is_picked, review_queue
+from ..audit.spoken import spoken
+from ..audit.store import AuditStore
+from ..audit.verdicts import MAX_VERDICTS, PICKED, Verdict, VerdictResult
+from ..config import Route, Settings
+from ..errors import StoreError
+from ..monitoring import faithful, figures, markers, money
+from ..monitoring.arms import Comparison, comparison
+from ..monitoring.drift import RouteHealth
+from ..monitoring.hindsight import Hindsight, hindsight, today_of
+from ..monitoring.promises import RoutePromises
+from ..monitoring.regimes import RegimeFigures, active_of, regime_figures
+from ..services.reload import ConfigReloader
+from ..services.routes import describe
+from ..services.services import Services
+from ..services.verdicts import record_verdicts
+from ..spending.budgets import BudgetToday
+from ..types import Json
+from .maps import MapCard, card
+from .render import page, rendered
+from .request_view import RequestView, of_row
+from .visitor import Visitor
 
 KEPT_FOR = 20.0
 """A figure is cached for this multiple of its computing time, so that none takes more than a twentieth of a core."""

@@ -16,12 +16,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
-from hedgerow.calibration import Beta
-from hedgerow.proxy.audit.operators import Alarm
-from hedgerow.proxy.monitoring.figures import MINUS, NARROW_SPACE, percent, signed
-from hedgerow.proxy.monitoring.money import dollars
-from hedgerow.proxy.outcomes import Uncovered, explain
-from hedgerow.proxy.types import Key
+from ...calibration import Beta
+from ..audit.operators import Alarm
+from ..monitoring.figures import MINUS, NARROW_SPACE, percent, signed
+from ..monitoring.money import dollars
+from ..outcomes import Uncovered, explain
+from ..types import Key
 
 STATIC = Path(__file__).parent / "static"
 SECURITY = {

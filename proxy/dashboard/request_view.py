@@ -9,14 +9,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from hedgerow.calibration import Beta
-from hedgerow.lexicon import Hedge, Lexicon
-from hedgerow.proxy.dashboard.claims import NO_CLAIMS, Claims
-from hedgerow.proxy.dashboard.claims import of_result as claims_of_result
-from hedgerow.proxy.dashboard.claims import of_row as claims_of_row
-from hedgerow.proxy.monitoring.diagrams import Curve, curves
-from hedgerow.proxy.pipeline.result import Result
-from hedgerow.proxy.types import Json
+from ...calibration import Beta
+from ...lexicon import Hedge, Lexicon
+from ..monitoring.diagrams import Curve, curves
+from ..pipeline.result import Result
+from ..types import Json
+from .claims import NO_CLAIMS, Claims
+from .claims import of_result as claims_of_result
+from .claims import of_row as claims_of_row
 
 STEPS = ("sample", "cluster", "confidence", "calibrate", "decide", "retrieve", "rewrite")
 

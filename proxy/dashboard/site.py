@@ -11,19 +11,19 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from hedgerow.proxy.api.access import services_of
-from hedgerow.proxy.dashboard import explorer, keys, pages, switching
-from hedgerow.proxy.dashboard import visitor as visitors
-from hedgerow.proxy.dashboard.described import docs_page
-from hedgerow.proxy.dashboard.guards import Fields, fields_of, posted, shown
-from hedgerow.proxy.dashboard.oidc import Provider, target_of
-from hedgerow.proxy.dashboard.render import SECURITY, STATIC, asset, fragment, page
-from hedgerow.proxy.dashboard.trying import Trial
-from hedgerow.proxy.dashboard.visitor import Visitor, Who
-from hedgerow.proxy.errors import Unauthorized
-from hedgerow.proxy.gateway.access import person_of
-from hedgerow.proxy.pipeline.job import job_of
-from hedgerow.proxy.services.services import Services
+from ..api.access import services_of
+from ..errors import Unauthorized
+from ..gateway.access import person_of
+from ..pipeline.job import job_of
+from ..services.services import Services
+from . import explorer, keys, pages, switching
+from . import visitor as visitors
+from .described import docs_page
+from .guards import Fields, fields_of, posted, shown
+from .oidc import Provider, target_of
+from .render import SECURITY, STATIC, asset, fragment, page
+from .trying import Trial
+from .visitor import Visitor, Who
 
 WRONG_KEY_DELAY_S = 0.5
 """Seconds by which the answer to a wrong key is delayed."""

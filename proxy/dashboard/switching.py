@@ -10,14 +10,14 @@ import anyio.to_thread
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from hedgerow.proxy.audit import operators
-from hedgerow.proxy.config import Mode
-from hedgerow.proxy.dashboard.guards import Fields
-from hedgerow.proxy.dashboard.render import page
-from hedgerow.proxy.dashboard.visitor import Visitor
-from hedgerow.proxy.errors import StoreError
-from hedgerow.proxy.services.reload import ConfigReloader
-from hedgerow.proxy.services.services import Services
+from ..audit import operators
+from ..config import Mode
+from ..errors import StoreError
+from ..services.reload import ConfigReloader
+from ..services.services import Services
+from .guards import Fields
+from .render import page
+from .visitor import Visitor
 
 CONFIGURED = "configured"
 """Form value that returns a route's mode to the configuration."""

@@ -16,20 +16,20 @@ import anyio.to_thread
 import orjson
 from starlette.responses import Response
 
-from hedgerow.proxy.dashboard.render import fragment
-from hedgerow.proxy.dashboard.request_view import RequestView, of_result
-from hedgerow.proxy.errors import ProxyError, UpstreamRejected
-from hedgerow.proxy.gateway.exchange import ClientGone, Exchange, Receive, Scope, Send
-from hedgerow.proxy.gateway.finish import finish
-from hedgerow.proxy.outcomes import Reason, Status
-from hedgerow.proxy.pipeline.job import Job
-from hedgerow.proxy.pipeline.result import Result, Run
-from hedgerow.proxy.pipeline.run import calibrate
-from hedgerow.proxy.protocols import Call, RawCall, Relay, Upstream
-from hedgerow.proxy.services.services import Services
-from hedgerow.proxy.types import Json
-from hedgerow.proxy.upstreams.answers import sample_of
-from hedgerow.proxy.upstreams.group import one_answer
+from ..errors import ProxyError, UpstreamRejected
+from ..gateway.exchange import ClientGone, Exchange, Receive, Scope, Send
+from ..gateway.finish import finish
+from ..outcomes import Reason, Status
+from ..pipeline.job import Job
+from ..pipeline.result import Result, Run
+from ..pipeline.run import calibrate
+from ..protocols import Call, RawCall, Relay, Upstream
+from ..services.services import Services
+from ..types import Json
+from ..upstreams.answers import sample_of
+from ..upstreams.group import one_answer
+from .render import fragment
+from .request_view import RequestView, of_result
 
 PAUSE_S = 0.04
 """Seconds between two lines; changes in between are shown together."""

@@ -21,11 +21,11 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
-from hedgerow.proxy.config import Settings
-from hedgerow.proxy.gateway.access import ADMIN, Person
-from hedgerow.proxy.services.keyring import KeyRing, state_of
-from hedgerow.proxy.services.services import Services
-from hedgerow.proxy.types import SESSION_COOKIE, Role
+from ..config import Settings
+from ..gateway.access import ADMIN, Person
+from ..services.keyring import KeyRing, state_of
+from ..services.services import Services
+from ..types import SESSION_COOKIE, Role
 
 FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
 """Headers of a proxy in front: such a request does not come from this machine, even if its connection does."""

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from pydantic import SecretStr
 
-from hedgerow.proxy.audit.keys import Secret, hash_of
-from hedgerow.proxy.config import Settings
-from hedgerow.proxy.errors import Forbidden, Unauthorized
-from hedgerow.proxy.gateway.exchange import without_key
-from hedgerow.proxy.services.keyring import KeyRing, check_usable
-from hedgerow.proxy.types import KEY_HEADERS, Role
+from ..audit.keys import Secret, hash_of
+from ..config import Settings
+from ..errors import Forbidden, Unauthorized
+from ..services.keyring import KeyRing, check_usable
+from ..types import KEY_HEADERS, Role
+from .exchange import without_key
 
 
 @dataclass(frozen=True, slots=True)

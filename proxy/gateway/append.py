@@ -9,22 +9,22 @@ from __future__ import annotations
 
 import asyncio
 
-from hedgerow.proxy.errors import ProxyError
-from hedgerow.proxy.gateway.exchange import Exchange
-from hedgerow.proxy.gateway.finish import finish
-from hedgerow.proxy.gateway.headers import answered_by
-from hedgerow.proxy.gateway.pass_through import call_for, send_on
-from hedgerow.proxy.gateway.reply import extra_field
-from hedgerow.proxy.outcomes import Reason, Status
-from hedgerow.proxy.pipeline.result import Run
-from hedgerow.proxy.pipeline.run import calibrate
-from hedgerow.proxy.pipeline.steps import RoutePipeline
-from hedgerow.proxy.rewriting import natural_pieces
-from hedgerow.proxy.services.services import Services
-from hedgerow.proxy.types import Json
-from hedgerow.proxy.upstreams import sse
-from hedgerow.proxy.upstreams.dialects.served import ServedStream, sendable
-from hedgerow.proxy.upstreams.dialects.table import DIALECTS
+from ..errors import ProxyError
+from ..outcomes import Reason, Status
+from ..pipeline.result import Run
+from ..pipeline.run import calibrate
+from ..pipeline.steps import RoutePipeline
+from ..rewriting import natural_pieces
+from ..services.services import Services
+from ..types import Json
+from ..upstreams import sse
+from ..upstreams.dialects.served import ServedStream, sendable
+from ..upstreams.dialects.table import DIALECTS
+from .exchange import Exchange
+from .finish import finish
+from .headers import answered_by
+from .pass_through import call_for, send_on
+from .reply import extra_field
 
 
 async def answer(exchange: Exchange, services: Services, run: Run, body: bytes) -> None:

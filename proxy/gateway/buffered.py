@@ -7,18 +7,18 @@ from collections.abc import Sequence
 
 import orjson
 
-from hedgerow.proxy.errors import Internal, ProxyError, UpstreamError
-from hedgerow.proxy.gateway.exchange import Exchange
-from hedgerow.proxy.gateway.finish import finish
-from hedgerow.proxy.gateway.headers import headers
-from hedgerow.proxy.gateway.reply import client_answer, stream, upstream_headers
-from hedgerow.proxy.outcomes import Status
-from hedgerow.proxy.pipeline.result import Run
-from hedgerow.proxy.pipeline.run import calibrate
-from hedgerow.proxy.services.services import Services
-from hedgerow.proxy.types import Json
-from hedgerow.proxy.upstreams import sse
-from hedgerow.proxy.upstreams.dialects.served import sendable
+from ..errors import Internal, ProxyError, UpstreamError
+from ..outcomes import Status
+from ..pipeline.result import Run
+from ..pipeline.run import calibrate
+from ..services.services import Services
+from ..types import Json
+from ..upstreams import sse
+from ..upstreams.dialects.served import sendable
+from .exchange import Exchange
+from .finish import finish
+from .headers import headers
+from .reply import client_answer, stream, upstream_headers
 
 STREAM_HEADERS = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-cache")]
 CHUNKS_A_TURN = 32

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from hedgerow.proxy.errors import BadRequest
-from hedgerow.proxy.gateway import append, buffered, shadow
-from hedgerow.proxy.gateway.exchange import Exchange
-from hedgerow.proxy.outcomes import Reason
-from hedgerow.proxy.pipeline.eligibility import is_shown_as_it_comes, nested_too_deep, replaces_calls, skip_reason
-from hedgerow.proxy.pipeline.job import Job, Unread
-from hedgerow.proxy.pipeline.result import Run
-from hedgerow.proxy.services.services import Services
+from ..errors import BadRequest
+from ..outcomes import Reason
+from ..pipeline.eligibility import is_shown_as_it_comes, nested_too_deep, replaces_calls, skip_reason
+from ..pipeline.job import Job, Unread
+from ..pipeline.result import Run
+from ..services.services import Services
+from . import append, buffered, shadow
+from .exchange import Exchange
 
 
 def why_passed(job: Job, data: bytes, fault: BadRequest | None) -> str | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, MutableMapping
 from typing import Any
 
-from hedgerow.proxy.gateway.exchange import Scope, Send
-from hedgerow.proxy.types import KEY_HEADERS
+from ..types import KEY_HEADERS
+from .exchange import Scope, Send
 
 MAX_AGE_S = b"600"
 """Seconds for which a browser may cache the answer to a preflight."""

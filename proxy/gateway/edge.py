@@ -13,21 +13,21 @@ from typing import Any, cast
 import anyio
 import structlog
 
-from hedgerow.proxy.config import Mode, Route
-from hedgerow.proxy.errors import BadRequest, Forbidden, Internal, NotFound, ProxyError, StoreUnavailable
-from hedgerow.proxy.gateway.access import Caller, caller_of
-from hedgerow.proxy.gateway.cors import allowed_origin, answer_preflight, is_preflight, is_unasked, readable_by
-from hedgerow.proxy.gateway.exchange import ClientGone, Exchange, Receive, Scope, Send
-from hedgerow.proxy.gateway.finish import finish
-from hedgerow.proxy.gateway.pass_through import forward
-from hedgerow.proxy.gateway.reading import Received, received
-from hedgerow.proxy.gateway.splitting import arm_of
-from hedgerow.proxy.outcomes import Reason, Status
-from hedgerow.proxy.pipeline.job import Job, check, new_id
-from hedgerow.proxy.pipeline.result import Run
-from hedgerow.proxy.services.services import Services
-from hedgerow.proxy.spending.budgets import guessed
-from hedgerow.proxy.upstreams.dialects.table import DIALECTS
+from ..config import Mode, Route
+from ..errors import BadRequest, Forbidden, Internal, NotFound, ProxyError, StoreUnavailable
+from ..outcomes import Reason, Status
+from ..pipeline.job import Job, check, new_id
+from ..pipeline.result import Run
+from ..services.services import Services
+from ..spending.budgets import guessed
+from ..upstreams.dialects.table import DIALECTS
+from .access import Caller, caller_of
+from .cors import allowed_origin, answer_preflight, is_preflight, is_unasked, readable_by
+from .exchange import ClientGone, Exchange, Receive, Scope, Send
+from .finish import finish
+from .pass_through import forward
+from .reading import Received, received
+from .splitting import arm_of
 
 log = structlog.get_logger(__name__)
 

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 import orjson
 
-from hedgerow.proxy.errors import PayloadTooLarge, ProxyError, RateLimited, UpstreamRejected
-from hedgerow.proxy.types import KEY_HEADERS, SESSION_COOKIE, Json
-from hedgerow.proxy.upstreams.dialects.table import dialect_of
+from ..errors import PayloadTooLarge, ProxyError, RateLimited, UpstreamRejected
+from ..types import KEY_HEADERS, SESSION_COOKIE, Json
+from ..upstreams.dialects.table import dialect_of
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]

@@ -8,17 +8,17 @@ from functools import partial
 
 import structlog
 
-from hedgerow.proxy.audit.entry import Entry, Row, Texts
-from hedgerow.proxy.config import StoreText
-from hedgerow.proxy.errors import StoreError, StoreUnavailable
-from hedgerow.proxy.gateway.exchange import Exchange
-from hedgerow.proxy.monitoring.metrics import Metrics
-from hedgerow.proxy.outcomes import Status
-from hedgerow.proxy.pipeline.result import Result, beta_figures, claim_row, drawing_figures, sentence_figures
-from hedgerow.proxy.services.services import Services
-from hedgerow.proxy.services.verdicts import consider
-from hedgerow.proxy.types import NO_TOKENS, Json, Key, Usage
-from hedgerow.proxy.upstreams.dialects.served import short_id
+from ..audit.entry import Entry, Row, Texts
+from ..config import StoreText
+from ..errors import StoreError, StoreUnavailable
+from ..monitoring.metrics import Metrics
+from ..outcomes import Status
+from ..pipeline.result import Result, beta_figures, claim_row, drawing_figures, sentence_figures
+from ..services.services import Services
+from ..services.verdicts import consider
+from ..types import NO_TOKENS, Json, Key, Usage
+from ..upstreams.dialects.served import short_id
+from .exchange import Exchange
 
 log = structlog.get_logger(__name__)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hedgerow.proxy.pipeline.job import Job
-from hedgerow.proxy.pipeline.promised import promised_or_why
-from hedgerow.proxy.pipeline.result import Result
-from hedgerow.proxy.types import Promised
+from ..pipeline.job import Job
+from ..pipeline.promised import promised_or_why
+from ..pipeline.result import Result
+from ..types import Promised
 
 
 def headers(result: Result) -> list[tuple[bytes, bytes]]:

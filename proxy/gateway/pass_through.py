@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterable, Callable, Sequence
 
-from hedgerow.proxy.gateway.exchange import Exchange
-from hedgerow.proxy.gateway.finish import finish
-from hedgerow.proxy.gateway.headers import headers
-from hedgerow.proxy.gateway.reading import Form
-from hedgerow.proxy.gateway.relayed import Copy
-from hedgerow.proxy.pipeline.job import Job
-from hedgerow.proxy.pipeline.result import Run
-from hedgerow.proxy.protocols import RawCall, Relay
-from hedgerow.proxy.services.services import Services
-from hedgerow.proxy.spending.budgets import counts_of
-from hedgerow.proxy.types import Json
-from hedgerow.proxy.upstreams.answers import renamed
-from hedgerow.proxy.upstreams.dialects.table import DIALECTS
+from ..pipeline.job import Job
+from ..pipeline.result import Run
+from ..protocols import RawCall, Relay
+from ..services.services import Services
+from ..spending.budgets import counts_of
+from ..types import Json
+from ..upstreams.answers import renamed
+from ..upstreams.dialects.table import DIALECTS
+from .exchange import Exchange
+from .finish import finish
+from .headers import headers
+from .reading import Form
+from .relayed import Copy
 
 Pairs = Sequence[tuple[bytes, bytes]]
 

@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import orjson
 
-from hedgerow.proxy.computing import compute
-from hedgerow.proxy.errors import BadRequest, PayloadTooLarge
-from hedgerow.proxy.gateway.exchange import Exchange
-from hedgerow.proxy.pipeline.job import Unread, decoded
-from hedgerow.proxy.types import Json
+from ..computing import compute
+from ..errors import BadRequest, PayloadTooLarge
+from ..pipeline.job import Unread, decoded
+from ..types import Json
+from .exchange import Exchange
 
 LARGE_BODY_BYTES = 100_000
 """Bodies of at least this size are decoded in a worker thread, so that they do not block other requests."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from hedgerow.proxy.computing import compute
-from hedgerow.proxy.errors import ProxyError, UpstreamError
-from hedgerow.proxy.pipeline.job import Job
-from hedgerow.proxy.types import BYTES_A_TOKEN, Json, Usage
-from hedgerow.proxy.upstreams.answers import checked_completion, sample_of, usage_of
-from hedgerow.proxy.upstreams.dialects.table import DIALECTS, Dialect
+from ..computing import compute
+from ..errors import ProxyError, UpstreamError
+from ..pipeline.job import Job
+from ..types import BYTES_A_TOKEN, Json, Usage
+from ..upstreams.answers import checked_completion, sample_of, usage_of
+from ..upstreams.dialects.table import DIALECTS, Dialect
 
 MAX_CAPTURED_BYTES = 1 << 20
 """Longest answer of which a copy is kept and read."""

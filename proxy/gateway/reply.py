@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from hedgerow.proxy.outcomes import Reason, Status
-from hedgerow.proxy.pipeline.eligibility import measures_choices
-from hedgerow.proxy.pipeline.job import Job
-from hedgerow.proxy.pipeline.promised import promised_or_why
-from hedgerow.proxy.pipeline.result import (
+from ..outcomes import Reason, Status
+from ..pipeline.eligibility import measures_choices
+from ..pipeline.job import Job
+from ..pipeline.promised import promised_or_why
+from ..pipeline.result import (
     Result,
     beta_figures,
     claim_figures,
@@ -16,9 +16,9 @@ from hedgerow.proxy.pipeline.result import (
     field_figures,
     sentence_figures,
 )
-from hedgerow.proxy.rewriting import natural_pieces
-from hedgerow.proxy.types import ClaimConfidence, Completion, Json, Usage
-from hedgerow.proxy.upstreams.dialects.table import DIALECTS
+from ..rewriting import natural_pieces
+from ..types import ClaimConfidence, Completion, Json, Usage
+from ..upstreams.dialects.table import DIALECTS
 
 
 def client_answer(result: Result) -> Json:

@@ -6,21 +6,21 @@ import asyncio
 
 import structlog
 
-from hedgerow.proxy.computing import compute
-from hedgerow.proxy.errors import ProxyError, StoreError, UpstreamError
-from hedgerow.proxy.gateway.exchange import Exchange
-from hedgerow.proxy.gateway.finish import AUDIT_TIMEOUT_S, finish
-from hedgerow.proxy.gateway.pass_through import call_for, is_counted, send_on
-from hedgerow.proxy.gateway.relayed import Copy, completion_of
-from hedgerow.proxy.outcomes import Reason, Status
-from hedgerow.proxy.pipeline.eligibility import measures_choices
-from hedgerow.proxy.pipeline.result import Run
-from hedgerow.proxy.pipeline.run import calibrate
-from hedgerow.proxy.pipeline.steps import RoutePipeline
-from hedgerow.proxy.services.services import Services
-from hedgerow.proxy.types import Json, Usage
-from hedgerow.proxy.upstreams.answers import sample_of
-from hedgerow.proxy.upstreams.dialects.served import short_id
+from ..computing import compute
+from ..errors import ProxyError, StoreError, UpstreamError
+from ..outcomes import Reason, Status
+from ..pipeline.eligibility import measures_choices
+from ..pipeline.result import Run
+from ..pipeline.run import calibrate
+from ..pipeline.steps import RoutePipeline
+from ..services.services import Services
+from ..types import Json, Usage
+from ..upstreams.answers import sample_of
+from ..upstreams.dialects.served import short_id
+from .exchange import Exchange
+from .finish import AUDIT_TIMEOUT_S, finish
+from .pass_through import call_for, is_counted, send_on
+from .relayed import Copy, completion_of
 
 log = structlog.get_logger(__name__)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 
-from hedgerow.proxy.config import Mode, Route
-from hedgerow.proxy.config.routes import Split
-from hedgerow.proxy.pipeline.job import Job, user_of
-from hedgerow.proxy.types import KEY_HEADERS, Json
+from ..config import Mode, Route
+from ..config.routes import Split
+from ..pipeline.job import Job, user_of
+from ..types import KEY_HEADERS, Json
 
 
 def arm_of(route: Route, split: Split, job: Job, body: Json) -> Mode:

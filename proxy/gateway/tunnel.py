@@ -13,18 +13,18 @@ import structlog
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
-from hedgerow.proxy.errors import Internal, NotFound, ProxyError, UpstreamError
-from hedgerow.proxy.gateway.access import Caller, caller_of
-from hedgerow.proxy.gateway.edge import NO_ROUTE, route_of
-from hedgerow.proxy.gateway.exchange import place, without_key
-from hedgerow.proxy.gateway.finish import finish
-from hedgerow.proxy.gateway.headers import headers
-from hedgerow.proxy.gateway.reading import Received
-from hedgerow.proxy.outcomes import Reason, Status
-from hedgerow.proxy.pipeline.job import Job, new_id
-from hedgerow.proxy.pipeline.result import Run
-from hedgerow.proxy.protocols import Tunnels
-from hedgerow.proxy.services.services import Services
+from ..errors import Internal, NotFound, ProxyError, UpstreamError
+from ..outcomes import Reason, Status
+from ..pipeline.job import Job, new_id
+from ..pipeline.result import Run
+from ..protocols import Tunnels
+from ..services.services import Services
+from .access import Caller, caller_of
+from .edge import NO_ROUTE, route_of
+from .exchange import place, without_key
+from .finish import finish
+from .headers import headers
+from .reading import Received
 
 log = structlog.get_logger(__name__)
 

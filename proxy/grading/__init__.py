@@ -1,10 +1,10 @@
 """Graders decide whether an answer is right, and by which rule. All follow the protocol `Grader`."""
 
-from hedgerow.proxy.grading.alias import alias_grade
-from hedgerow.proxy.grading.choice import choice_grade
-from hedgerow.proxy.grading.grade import Grade, Grader, RuleGrader
-from hedgerow.proxy.grading.judge import JudgeGrader
-from hedgerow.proxy.grading.numeric import numeric_grade
+from .alias import alias_grade
+from .choice import choice_grade
+from .grade import Grade, Grader, RuleGrader
+from .judge import JudgeGrader
+from .numeric import numeric_grade
 
 RULES: dict[str, Grader] = {
     "alias": RuleGrader("alias", alias_grade),

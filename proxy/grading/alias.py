@@ -11,9 +11,9 @@ import re
 import string
 from collections.abc import Sequence
 
-from hedgerow.proxy.clustering.normal import normalise, read_question
-from hedgerow.proxy.clustering.rules import compare
-from hedgerow.proxy.grading.grade import Grade
+from ..clustering.normal import normalise, read_question
+from ..clustering.rules import compare
+from .grade import Grade
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _TRIVIAQA_PUNCTUATION = str.maketrans(dict.fromkeys(string.punctuation + "‘’´", " "))

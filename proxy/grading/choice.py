@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from hedgerow.proxy.grading.alias import contains_gold
-from hedgerow.proxy.grading.grade import Grade
+from .alias import contains_gold
+from .grade import Grade
 
 _CHOICE = re.compile(r"^([A-Z])\) (.+)$", re.MULTILINE)
 _STATED = re.compile(r"\b(?i:answer|choice|option)(?i:\s+is|\s*:)?\s*(?:\(?\**([A-Z])\b|\(([a-z])\))")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from hedgerow.proxy.computing import compute
+from ..computing import compute
 
 
 @dataclass(frozen=True, slots=True)

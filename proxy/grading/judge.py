@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Sequence
 
-from hedgerow.proxy.grading.grade import Grade
+from .grade import Grade
 
 Ask = Callable[[str], Awaitable[str]]
 MAX_ANSWER_CHARS = 4000

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from hedgerow.lexicon.text.numbers import is_number, read_numbers
-from hedgerow.proxy.grading.grade import Grade
+from ...lexicon.text.numbers import is_number, read_numbers
+from .grade import Grade
 
 TOLERANCE = 1e-6
 """Relative tolerance; it allows for rounded output, not for wrong calculations."""

@@ -12,8 +12,8 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
-from hedgerow.proxy.errors import ProxyError, StepFailed
-from hedgerow.proxy.protocols import Asker
+from ..errors import ProxyError, StepFailed
+from ..protocols import Asker
 
 log = structlog.get_logger(__name__)
 

@@ -8,16 +8,16 @@ from math import exp
 
 import numpy as np
 
-from hedgerow.calibration.regimes.drawings import Drawings
-from hedgerow.calibration.regimes.plain import plain_features
-from hedgerow.proxy.clustering.embeddings import Encoder
-from hedgerow.proxy.errors import InputError
-from hedgerow.proxy.grading.alias import alias_grade
-from hedgerow.proxy.lab.datasets import BadRow
-from hedgerow.proxy.lab.measuring import CLUSTERERS
-from hedgerow.proxy.lab.regime_data import encode
-from hedgerow.proxy.lab.rows import Row, Sampled
-from hedgerow.proxy.types import Clustering, Sample
+from ...calibration.regimes.drawings import Drawings
+from ...calibration.regimes.plain import plain_features
+from ..clustering.embeddings import Encoder
+from ..errors import InputError
+from ..grading.alias import alias_grade
+from ..types import Clustering, Sample
+from .datasets import BadRow
+from .measuring import CLUSTERERS
+from .regime_data import encode
+from .rows import Row, Sampled
 
 MOST_ANSWERS = 20
 """Answers to a question that are used for fitting."""

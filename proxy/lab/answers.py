@@ -15,12 +15,12 @@ from typing import Annotated, Generic, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, Field, StrictStr, ValidationError
 
-from hedgerow.proxy.config.faults import in_words
-from hedgerow.proxy.errors import InputError, ProxyError
-from hedgerow.proxy.lab.collecting import Outcome, work_off
-from hedgerow.proxy.lab.datasets import BadRow, Text
-from hedgerow.proxy.lab.ledger import read_ledger
-from hedgerow.proxy.types import Json
+from ..config.faults import in_words
+from ..errors import InputError, ProxyError
+from ..types import Json
+from .collecting import Outcome, work_off
+from .datasets import BadRow, Text
+from .ledger import read_ledger
 
 SHOWN = 5
 """Number of bad rows that are kept with their reasons; further ones are only counted."""

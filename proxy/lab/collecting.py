@@ -9,21 +9,21 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar, cast
 
-from hedgerow.proxy.config import Route
-from hedgerow.proxy.config import Upstream as UpstreamSettings
-from hedgerow.proxy.errors import ConfigError, ProxyError, UpstreamError
-from hedgerow.proxy.lab.ledger import Ledger
-from hedgerow.proxy.lab.questions import Question
-from hedgerow.proxy.lab.spreading import HERE, Opening, Place, WorkerLost, Workers, given
-from hedgerow.proxy.monitoring.money import dollars
-from hedgerow.proxy.pipeline.job import Job, job_of
-from hedgerow.proxy.pipeline.sampling.drawing import draw
-from hedgerow.proxy.pipeline.sampling.forms import Accepted
-from hedgerow.proxy.protocols import Call, Upstream
-from hedgerow.proxy.services.upstreams import open_upstream
-from hedgerow.proxy.spending.prices import Prices
-from hedgerow.proxy.types import Json, Usage
-from hedgerow.proxy.upstreams.answers import sample_of, usage_of
+from ..config import Route
+from ..config import Upstream as UpstreamSettings
+from ..errors import ConfigError, ProxyError, UpstreamError
+from ..monitoring.money import dollars
+from ..pipeline.job import Job, job_of
+from ..pipeline.sampling.drawing import draw
+from ..pipeline.sampling.forms import Accepted
+from ..protocols import Call, Upstream
+from ..services.upstreams import open_upstream
+from ..spending.prices import Prices
+from ..types import Json, Usage
+from ..upstreams.answers import sample_of, usage_of
+from .ledger import Ledger
+from .questions import Question
+from .spreading import HERE, Opening, Place, WorkerLost, Workers, given
 
 PATIENCE = 5
 """Consecutive failures after which the upstream counts as down."""

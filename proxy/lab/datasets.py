@@ -22,9 +22,9 @@ from typing import IO, Annotated, Any, Protocol, TypeVar, cast, runtime_checkabl
 
 from pydantic import BeforeValidator, StrictBool
 
-from hedgerow.proxy.lab.forms import label_of
-from hedgerow.proxy.lab.logs import rows_of_logs
-from hedgerow.proxy.types import Json
+from ..types import Json
+from .forms import label_of
+from .logs import rows_of_logs
 
 Parsed = TypeVar("Parsed")
 UNREADABLE = (OSError, EOFError, lzma.LZMAError, zlib.error)

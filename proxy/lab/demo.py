@@ -14,21 +14,21 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from hedgerow.calibration import Beta, FittedMap
-from hedgerow.calibration.divergence import faithfulness_divergence
-from hedgerow.calibration.registry import UNCALIBRATED, ActiveMap
-from hedgerow.proxy.config import Route
-from hedgerow.proxy.errors import NotFound
-from hedgerow.proxy.grading.alias import alias_grade
-from hedgerow.proxy.pipeline.job import job_of
-from hedgerow.proxy.pipeline.placing import Placer
-from hedgerow.proxy.pipeline.result import Result, Run
-from hedgerow.proxy.pipeline.run import calibrate
-from hedgerow.proxy.protocols import Call, RawCall, Relay
-from hedgerow.proxy.services.factories import route_pipeline
-from hedgerow.proxy.spending.prices import Prices
-from hedgerow.proxy.types import Json
-from hedgerow.proxy.upstreams.asking import RouteContext
+from ...calibration import Beta, FittedMap
+from ...calibration.divergence import faithfulness_divergence
+from ...calibration.registry import UNCALIBRATED, ActiveMap
+from ..config import Route
+from ..errors import NotFound
+from ..grading.alias import alias_grade
+from ..pipeline.job import job_of
+from ..pipeline.placing import Placer
+from ..pipeline.result import Result, Run
+from ..pipeline.run import calibrate
+from ..protocols import Call, RawCall, Relay
+from ..services.factories import route_pipeline
+from ..spending.prices import Prices
+from ..types import Json
+from ..upstreams.asking import RouteContext
 
 RECORDED = Path(__file__).parent / "demo.json"
 """Recorded by benchmarks/data/demo.py, which describes how questions were drawn and the map was fitted."""

@@ -9,16 +9,16 @@ from typing import Any
 import anyio
 import numpy as np
 
-from hedgerow.calibration.comparison import Comparison, Signal, compare
-from hedgerow.calibration.evaluation import Evaluation
-from hedgerow.calibration.maps import KINDS
-from hedgerow.calibration.metrics.table import HIGHER_IS_BETTER, ROUNDING, Paired
-from hedgerow.proxy.lab.datasets import BadRow, Source
-from hedgerow.proxy.lab.measuring import CLUSTERERS, SIGNALS, Records, combined, measure_several
-from hedgerow.proxy.lab.rows import Row, Sampled, read_rows
-from hedgerow.proxy.lab.spreading import HERE, Place
-from hedgerow.proxy.signals.combine import COMBINED
-from hedgerow.proxy.types import Json
+from ...calibration.comparison import Comparison, Signal, compare
+from ...calibration.evaluation import Evaluation
+from ...calibration.maps import KINDS
+from ...calibration.metrics.table import HIGHER_IS_BETTER, ROUNDING, Paired
+from ..signals.combine import COMBINED
+from ..types import Json
+from .datasets import BadRow, Source
+from .measuring import CLUSTERERS, SIGNALS, Records, combined, measure_several
+from .rows import Row, Sampled, read_rows
+from .spreading import HERE, Place
 
 AUROC = "auroc_change"
 """Key of a document for the map's change of the AUROC, whose two values are at its top level."""

@@ -13,17 +13,19 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
-from hedgerow.calibration.evaluation import Evaluation, evaluate
-from hedgerow.calibration.maps import DEFAULT, MapName
-from hedgerow.proxy.config import Route, Section, Settings, read_mapping, refused
-from hedgerow.proxy.errors import ConfigError, HedgerowError, ProxyError
-from hedgerow.proxy.lab.collecting import Cost, Outcome, Plan, asked_at, collect, cost
-from hedgerow.proxy.lab.datasets import UNREADABLE
-from hedgerow.proxy.lab.grading import Grading, by_judge, by_rule, grade_all
-from hedgerow.proxy.lab.ledger import Ledger, read_ledger
-from hedgerow.proxy.lab.measuring import SIGNALS
-from hedgerow.proxy.lab.questions import Question, in_order_of, read_questions
-from hedgerow.proxy.lab.spaces import (
+from ...calibration.evaluation import Evaluation, evaluate
+from ...calibration.maps import DEFAULT, MapName
+from ..config import Route, Section, Settings, read_mapping, refused
+from ..errors import ConfigError, HedgerowError, ProxyError
+from ..services.services import Pipelines
+from ..types import Json
+from .collecting import Cost, Outcome, Plan, asked_at, collect, cost
+from .datasets import UNREADABLE
+from .grading import Grading, by_judge, by_rule, grade_all
+from .ledger import Ledger, read_ledger
+from .measuring import SIGNALS
+from .questions import Question, in_order_of, read_questions
+from .spaces import (
     Draft,
     before_and_after,
     calibrated_betas,
@@ -31,9 +33,7 @@ from hedgerow.proxy.lab.spaces import (
     measure_drafts,
     word_drafts,
 )
-from hedgerow.proxy.lab.spreading import HERE, Place
-from hedgerow.proxy.services.services import Pipelines
-from hedgerow.proxy.types import Json
+from .spreading import HERE, Place
 
 Step = Callable[[str, int], Callable[[], None]]
 """(name, length) of a step at its start -> callback after each item."""

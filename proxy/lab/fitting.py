@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.calibration import FittedMap
-from hedgerow.calibration.fitting import fit_map
-from hedgerow.calibration.maps.base import apply_map
-from hedgerow.calibration.refit import DECIDING, Refit, refit
-from hedgerow.proxy.audit.engine import Engine
-from hedgerow.proxy.audit.labelled import count_by_map, read_labelled
-from hedgerow.proxy.config import Route
-from hedgerow.proxy.errors import InputError
-from hedgerow.proxy.lab.measuring import Records
-from hedgerow.proxy.services.active_map import ActiveMaps
-from hedgerow.proxy.signals.combine import Weights
-from hedgerow.proxy.types import CLAIM_SIGNAL
+from ...calibration import FittedMap
+from ...calibration.fitting import fit_map
+from ...calibration.maps.base import apply_map
+from ...calibration.refit import DECIDING, Refit, refit
+from ..audit.engine import Engine
+from ..audit.labelled import count_by_map, read_labelled
+from ..config import Route
+from ..errors import InputError
+from ..services.active_map import ActiveMaps
+from ..signals.combine import Weights
+from ..types import CLAIM_SIGNAL
+from .measuring import Records
 
 RESAMPLES = 200
 """Bootstrap resamples for the intervals of a fit's cross-validation."""

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from hedgerow.proxy.types import Json
+from ..types import Json
 
 NAMES: Mapping[str, tuple[str, ...]] = {
     "question": ("question", "prompt", "problem", "query", "text"),

@@ -8,17 +8,17 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 
-from hedgerow.proxy.clustering.clusterer import RuleClusterer
-from hedgerow.proxy.config import Upstream as UpstreamSettings
-from hedgerow.proxy.errors import ProxyError
-from hedgerow.proxy.grading import RULES, Grader, JudgeGrader
-from hedgerow.proxy.lab.collecting import Outcome, work_off
-from hedgerow.proxy.lab.ledger import Ledger
-from hedgerow.proxy.lab.prompting import open_prompting
-from hedgerow.proxy.lab.rows import Sampled, parse_row
-from hedgerow.proxy.lab.spreading import HERE, Opening, Place
-from hedgerow.proxy.protocols import Clusterer
-from hedgerow.proxy.types import Json
+from ..clustering.clusterer import RuleClusterer
+from ..config import Upstream as UpstreamSettings
+from ..errors import ProxyError
+from ..grading import RULES, Grader, JudgeGrader
+from ..protocols import Clusterer
+from ..types import Json
+from .collecting import Outcome, work_off
+from .ledger import Ledger
+from .prompting import open_prompting
+from .rows import Sampled, parse_row
+from .spreading import HERE, Opening, Place
 
 
 def sampled(content: Json) -> Sampled:

@@ -14,8 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
 
-from hedgerow.proxy.errors import InputError
-from hedgerow.proxy.types import Json
+from ..errors import InputError
+from ..types import Json
 
 
 class LedgerError(InputError):

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, TypeVar
 
-from hedgerow.proxy.types import Json
+from ..types import Json
 
 Other = TypeVar("Other")
 

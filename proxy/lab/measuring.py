@@ -14,21 +14,21 @@ import anyio
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.calibration import Beta
-from hedgerow.calibration.fitting import MeasuredBy, first_part
-from hedgerow.calibration.metrics.bootstrap import Groups, groups_of
-from hedgerow.proxy.clustering.clusterer import RuleClusterer
-from hedgerow.proxy.errors import StepFailed
-from hedgerow.proxy.grading.alias import alias_grade
-from hedgerow.proxy.lab.datasets import BadRow, Source
-from hedgerow.proxy.lab.rows import Measured, Row, Sampled, read_rows
-from hedgerow.proxy.lab.spreading import HERE, Place, nothing
-from hedgerow.proxy.protocols import Clusterer, ConfidenceSignal
-from hedgerow.proxy.signals.combine import COMBINED, Weights, combine, fit_weights
-from hedgerow.proxy.signals.consistency import ConsistencySignal
-from hedgerow.proxy.signals.semantic import SemanticSignal
-from hedgerow.proxy.signals.token import TokenSignal
-from hedgerow.proxy.types import Clustering
+from ...calibration import Beta
+from ...calibration.fitting import MeasuredBy, first_part
+from ...calibration.metrics.bootstrap import Groups, groups_of
+from ..clustering.clusterer import RuleClusterer
+from ..errors import StepFailed
+from ..grading.alias import alias_grade
+from ..protocols import Clusterer, ConfidenceSignal
+from ..signals.combine import COMBINED, Weights, combine, fit_weights
+from ..signals.consistency import ConsistencySignal
+from ..signals.semantic import SemanticSignal
+from ..signals.token import TokenSignal
+from ..types import Clustering
+from .datasets import BadRow, Source
+from .rows import Measured, Row, Sampled, read_rows
+from .spreading import HERE, Place, nothing
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION_BUT_STOPS = re.compile(r"[^\w\s.]")

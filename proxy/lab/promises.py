@@ -13,25 +13,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.calibration import FittedMap
-from hedgerow.calibration.arrays import FloatArray
-from hedgerow.calibration.drift import compare, raw_histogram
-from hedgerow.calibration.errors import CalibrationError, NotEnoughData
-from hedgerow.calibration.fitting import data_hash
-from hedgerow.calibration.maps.local import LocalMap
-from hedgerow.calibration.promises.certificate import Certificate
-from hedgerow.calibration.promises.drawing import thinned
-from hedgerow.calibration.promises.learning import Outcome, Refused, learn
-from hedgerow.calibration.promises.wishes import Wish
-from hedgerow.proxy.audit.engine import Engine
-from hedgerow.proxy.audit.labelled import count_answers, count_by_map, read_labelled, read_raw_means
-from hedgerow.proxy.config import Route
-from hedgerow.proxy.errors import InputError
-from hedgerow.proxy.lab.datasets import BadRow, read_objects
-from hedgerow.proxy.lab.forms import found_in, in_one_form, names_of
-from hedgerow.proxy.lab.rows import confidence_of, is_picked
-from hedgerow.proxy.services.active_map import ActiveMaps
-from hedgerow.proxy.types import Json
+from ...calibration import FittedMap
+from ...calibration.arrays import FloatArray
+from ...calibration.drift import compare, raw_histogram
+from ...calibration.errors import CalibrationError, NotEnoughData
+from ...calibration.fitting import data_hash
+from ...calibration.maps.local import LocalMap
+from ...calibration.promises.certificate import Certificate
+from ...calibration.promises.drawing import thinned
+from ...calibration.promises.learning import Outcome, Refused, learn
+from ...calibration.promises.wishes import Wish
+from ..audit.engine import Engine
+from ..audit.labelled import count_answers, count_by_map, read_labelled, read_raw_means
+from ..config import Route
+from ..errors import InputError
+from ..services.active_map import ActiveMaps
+from ..types import Json
+from .datasets import BadRow, read_objects
+from .forms import found_in, in_one_form, names_of
+from .rows import confidence_of, is_picked
 
 PICKED_ROWS = "picked by the review queue for their confidence"
 """Reason for leaving verdicts out: they are not a random sample of served answers."""

@@ -13,18 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.calibration.promises.certificate import Certificate, CertificateError
-from hedgerow.calibration.promises.seal import SealState, check, sign
-from hedgerow.calibration.promises.watching import watch
-from hedgerow.proxy.audit.certificates import StoredCertificates
-from hedgerow.proxy.audit.operators import Engine, read_alarms, read_changes
-from hedgerow.proxy.audit.promised import count_promised
-from hedgerow.proxy.audit.verify import chain_ends
-from hedgerow.proxy.config import Promises, Route
-from hedgerow.proxy.errors import InputError
-from hedgerow.proxy.lab.report.page import environment
-from hedgerow.proxy.monitoring.promises import ID_LENGTH, PromiseHealth, evidence, health, rows_of
-from hedgerow.proxy.types import Json
+from ...calibration.promises.certificate import Certificate, CertificateError
+from ...calibration.promises.seal import SealState, check, sign
+from ...calibration.promises.watching import watch
+from ..audit.certificates import StoredCertificates
+from ..audit.operators import Engine, read_alarms, read_changes
+from ..audit.promised import count_promised
+from ..audit.verify import chain_ends
+from ..config import Promises, Route
+from ..errors import InputError
+from ..monitoring.promises import ID_LENGTH, PromiseHealth, evidence, health, rows_of
+from ..types import Json
+from .report.page import environment
 
 KIND = "promises_report"
 SCHEMA = 1

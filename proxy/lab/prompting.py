@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 
-from hedgerow.proxy.config import Upstream as UpstreamSettings
-from hedgerow.proxy.protocols import Call
-from hedgerow.proxy.services.upstreams import open_upstream
-from hedgerow.proxy.upstreams.answers import sample_of
+from ..config import Upstream as UpstreamSettings
+from ..protocols import Call
+from ..services.upstreams import open_upstream
+from ..upstreams.answers import sample_of
 
 Ask = Callable[[str], Awaitable[str]]
 """The reply to a prompt; raises `ProxyError` if the model cannot be asked."""

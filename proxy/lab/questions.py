@@ -10,8 +10,8 @@ from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
 
-from hedgerow.proxy.lab.datasets import BadRow, read_objects
-from hedgerow.proxy.lab.forms import found_in, in_one_form, names_of
+from .datasets import BadRow, read_objects
+from .forms import found_in, in_one_form, names_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,25 +13,25 @@ from typing import Annotated, Any, Literal, NoReturn, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from hedgerow.calibration import Beta
-from hedgerow.lexicon.text.claims import Claim
-from hedgerow.proxy.clustering import asked_support, stated_support
-from hedgerow.proxy.clustering.clusterer import JudgedClusterer, RuleClusterer
-from hedgerow.proxy.clustering.judged_support import JudgedSupport
-from hedgerow.proxy.clustering.likely import LikelyPairs
-from hedgerow.proxy.clustering.local import LocalJudge, missing
-from hedgerow.proxy.clustering.stated_support import RatedSupport
-from hedgerow.proxy.clustering.support import SentenceSupport, beta_of
-from hedgerow.proxy.config import Route, Settings
-from hedgerow.proxy.config.faults import in_words
-from hedgerow.proxy.config.kinds import JUDGES
-from hedgerow.proxy.errors import InputError
-from hedgerow.proxy.pipeline.claims import claims_of
-from hedgerow.proxy.protocols import Clusterer, Supporter
-from hedgerow.proxy.services.upstreams import open_upstream
-from hedgerow.proxy.signals.semantic import SemanticSignal
-from hedgerow.proxy.types import Clustering, Json, Sample, Usage
-from hedgerow.proxy.upstreams.asking import ClustererFactory, RouteContext, SupporterFactory
+from ...calibration import Beta
+from ...lexicon.text.claims import Claim
+from ..clustering import asked_support, stated_support
+from ..clustering.clusterer import JudgedClusterer, RuleClusterer
+from ..clustering.judged_support import JudgedSupport
+from ..clustering.likely import LikelyPairs
+from ..clustering.local import LocalJudge, missing
+from ..clustering.stated_support import RatedSupport
+from ..clustering.support import SentenceSupport, beta_of
+from ..config import Route, Settings
+from ..config.faults import in_words
+from ..config.kinds import JUDGES
+from ..errors import InputError
+from ..pipeline.claims import claims_of
+from ..protocols import Clusterer, Supporter
+from ..services.upstreams import open_upstream
+from ..signals.semantic import SemanticSignal
+from ..types import Clustering, Json, Sample, Usage
+from ..upstreams.asking import ClustererFactory, RouteContext, SupporterFactory
 
 Model = TypeVar("Model", bound=BaseModel)
 Texts = Annotated[list[str], Field(min_length=1)]

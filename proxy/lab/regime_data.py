@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.calibration.errors import CalibrationError
-from hedgerow.calibration.regimes.discovery import Columns
-from hedgerow.calibration.regimes.smoothing import Vectors, vectors
-from hedgerow.proxy.clustering.embeddings import Encoder
-from hedgerow.proxy.errors import InputError, StepFailed
-from hedgerow.proxy.lab.datasets import BadRow
-from hedgerow.proxy.lab.forms import found_in, in_one_form, names_of
-from hedgerow.proxy.lab.rows import confidence_of
+from ...calibration.errors import CalibrationError
+from ...calibration.regimes.discovery import Columns
+from ...calibration.regimes.smoothing import Vectors, vectors
+from ..clustering.embeddings import Encoder
+from ..errors import InputError, StepFailed
+from .datasets import BadRow
+from .forms import found_in, in_one_form, names_of
+from .rows import confidence_of
 
 AT_A_TIME = 256
 """Number of texts that an encoder gets at a time, for the progress bar; it sorts them by length itself."""

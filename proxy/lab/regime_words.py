@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hedgerow.calibration.regimes.discovery import Indices, Regime
-from hedgerow.proxy.lab.regime_data import Questions
+from ...calibration.regimes.discovery import Indices, Regime
+from .regime_data import Questions
 
 WORDS = 8
 PROMPTS = 3

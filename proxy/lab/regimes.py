@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from hedgerow.calibration.arrays import FloatArray
-from hedgerow.calibration.errors import NotEnoughData
-from hedgerow.calibration.maps.isotonic import IsotonicMap
-from hedgerow.calibration.metrics.binned import ece_equal_width
-from hedgerow.calibration.metrics.smooth import smooth_ece
-from hedgerow.calibration.regimes.audits import (
+from ...calibration.arrays import FloatArray
+from ...calibration.errors import NotEnoughData
+from ...calibration.maps.isotonic import IsotonicMap
+from ...calibration.metrics.binned import ece_equal_width
+from ...calibration.metrics.smooth import smooth_ece
+from ...calibration.regimes.audits import (
     RESAMPLES,
     THRESHOLDS,
     Permutation,
@@ -26,13 +26,13 @@ from hedgerow.calibration.regimes.audits import (
     permute,
     worst_slice,
 )
-from hedgerow.calibration.regimes.correction import DirectField, offset
-from hedgerow.calibration.regimes.direct import DirectEstimator
-from hedgerow.calibration.regimes.discovery import EPSILON, Discovery, Indices, MeanGap, discover, mean_gap
-from hedgerow.proxy.errors import InputError
-from hedgerow.proxy.lab.regime_data import Questions
-from hedgerow.proxy.lab.regime_words import Description, describe
-from hedgerow.proxy.lab.spreading import HERE, Place, over
+from ...calibration.regimes.correction import DirectField, offset
+from ...calibration.regimes.direct import DirectEstimator
+from ...calibration.regimes.discovery import EPSILON, Discovery, Indices, MeanGap, discover, mean_gap
+from ..errors import InputError
+from .regime_data import Questions
+from .regime_words import Description, describe
+from .spreading import HERE, Place, over
 
 LEAST_HELD = 50
 """Fewest held-out answers; at least a fifth as many different questions are needed."""

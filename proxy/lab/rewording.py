@@ -8,21 +8,21 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from hedgerow.calibration import Beta
-from hedgerow.calibration.errors import CalibrationError
-from hedgerow.calibration.registry import UNCALIBRATED
-from hedgerow.proxy.config import Route, Settings
-from hedgerow.proxy.config.faults import in_words
-from hedgerow.proxy.errors import InputError
-from hedgerow.proxy.outcomes import Status
-from hedgerow.proxy.pipeline.given import Given, in_sentences, word_given
-from hedgerow.proxy.pipeline.job import job_of
-from hedgerow.proxy.pipeline.result import Result, Run, beta_figures, sentence_figures
-from hedgerow.proxy.pipeline.steps import RouteWording
-from hedgerow.proxy.services.factories import route_wording
-from hedgerow.proxy.services.services import open_pipelines
-from hedgerow.proxy.types import Json
-from hedgerow.proxy.upstreams.asking import RouteContext
+from ...calibration import Beta
+from ...calibration.errors import CalibrationError
+from ...calibration.registry import UNCALIBRATED
+from ..config import Route, Settings
+from ..config.faults import in_words
+from ..errors import InputError
+from ..outcomes import Status
+from ..pipeline.given import Given, in_sentences, word_given
+from ..pipeline.job import job_of
+from ..pipeline.result import Result, Run, beta_figures, sentence_figures
+from ..pipeline.steps import RouteWording
+from ..services.factories import route_wording
+from ..services.services import open_pipelines
+from ..types import Json
+from ..upstreams.asking import RouteContext
 
 DEFAULT_ROUTE = Route(name="rewrite", upstream="none", mode="on")
 """A route with default settings."""

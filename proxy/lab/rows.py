@@ -17,10 +17,10 @@ from pydantic import (
     model_validator,
 )
 
-from hedgerow.calibration import Beta
-from hedgerow.proxy.lab.datasets import BadRow, Label, Source, Text, parse_each, read_objects
-from hedgerow.proxy.lab.forms import found_in, in_one_form, names_of
-from hedgerow.proxy.types import Json, Sample
+from ...calibration import Beta
+from ..types import Json, Sample
+from .datasets import BadRow, Label, Source, Text, parse_each, read_objects
+from .forms import found_in, in_one_form, names_of
 
 WORTH = 10.0
 """Number of answers that a confidence without counts is worth: the concentration of its Beta."""

@@ -13,21 +13,21 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.calibration import Beta
-from hedgerow.calibration.evaluation import Evaluation
-from hedgerow.calibration.metrics.correlation import spearman
-from hedgerow.calibration.summary import paired_metrics, summarise
-from hedgerow.lexicon.text.language import language_of
-from hedgerow.proxy.clustering.clusterer import RuleClusterer
-from hedgerow.proxy.lab.evaluating import figures_of
-from hedgerow.proxy.lab.ledger import Ledger
-from hedgerow.proxy.lab.rows import Sampled, parse_row
-from hedgerow.proxy.lab.spreading import HERE, Place, nothing
-from hedgerow.proxy.pipeline.job import Job
-from hedgerow.proxy.pipeline.steps import RoutePipeline
-from hedgerow.proxy.protocols import ConfidenceSignal
-from hedgerow.proxy.rewriting import perceived_confidence, reword
-from hedgerow.proxy.types import Json, RewriteRequest
+from ...calibration import Beta
+from ...calibration.evaluation import Evaluation
+from ...calibration.metrics.correlation import spearman
+from ...calibration.summary import paired_metrics, summarise
+from ...lexicon.text.language import language_of
+from ..clustering.clusterer import RuleClusterer
+from ..pipeline.job import Job
+from ..pipeline.steps import RoutePipeline
+from ..protocols import ConfidenceSignal
+from ..rewriting import perceived_confidence, reword
+from ..types import Json, RewriteRequest
+from .evaluating import figures_of
+from .ledger import Ledger
+from .rows import Sampled, parse_row
+from .spreading import HERE, Place, nothing
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from uuid import uuid4
 
 from anyio.from_thread import start_blocking_portal
 
-from hedgerow.proxy.errors import ConfigError, HedgerowError, ProxyError
+from ..errors import ConfigError, HedgerowError, ProxyError
 
 CHUNK = 16
 """Number of cheap, repeatable items that a worker gets at once."""

@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from hedgerow.calibration.arms import difference
-from hedgerow.calibration.metrics import faithfulness_divergence
-from hedgerow.proxy.audit.arms import MOST_DOLLARS, MOST_TOKENS, ArmRows, Floats, arm_rows
-from hedgerow.proxy.audit.engine import Connection, Engine, transaction
-from hedgerow.proxy.config import Route
-from hedgerow.proxy.types import Json
+from ...calibration.arms import difference
+from ...calibration.metrics import faithfulness_divergence
+from ..audit.arms import MOST_DOLLARS, MOST_TOKENS, ArmRows, Floats, arm_rows
+from ..audit.engine import Connection, Engine, transaction
+from ..config import Route
+from ..types import Json
 
 MOST_NATS = 5.0
 """Upper limit in nats at which one answer's Faithfulness Divergence is cut: the interval needs a bound known in advance."""

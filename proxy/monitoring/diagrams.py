@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from hedgerow.calibration import Beta, CalibrationMap
-from hedgerow.calibration.evaluation import Evaluation
-from hedgerow.calibration.metrics import faithfulness_divergence, generalised_reliability, risk_coverage
+from ...calibration import Beta, CalibrationMap
+from ...calibration.evaluation import Evaluation
+from ...calibration.metrics import faithfulness_divergence, generalised_reliability, risk_coverage
 
 Floats = NDArray[np.float64]
 Points = list[tuple[float, float]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from hedgerow.proxy.monitoring.metrics import Metrics
+from .metrics import Metrics
 
 HEAD = """# Metrics
 

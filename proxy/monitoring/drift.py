@@ -15,12 +15,12 @@ from typing import Any, Final, Literal, NamedTuple
 import numpy as np
 import structlog
 
-from hedgerow.calibration import ActiveMap, FittedMap
-from hedgerow.calibration.drift import EXACT, InputTest, SequentialTest, input_test, plausible, sequential_test
-from hedgerow.calibration.metrics import smooth_ece_interval
-from hedgerow.proxy.audit.labelled import Columns, Labelled, read_labelled, read_raw_means
-from hedgerow.proxy.audit.operators import Engine, raise_alarm, read_alarms, set_state
-from hedgerow.proxy.config import Drift, Route, Settings
+from ...calibration import ActiveMap, FittedMap
+from ...calibration.drift import EXACT, InputTest, SequentialTest, input_test, plausible, sequential_test
+from ...calibration.metrics import smooth_ece_interval
+from ..audit.labelled import Columns, Labelled, read_labelled, read_raw_means
+from ..audit.operators import Engine, raise_alarm, read_alarms, set_state
+from ..config import Drift, Route, Settings
 
 log = structlog.get_logger(__name__)
 

@@ -9,16 +9,16 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.calibration.metrics import (
+from ...calibration.metrics import (
     DecisivenessCurve,
     FaithfulnessFigures,
     decisiveness_curve,
     faithfulness_figures,
 )
-from hedgerow.lexicon.perception.decisive import decisiveness
-from hedgerow.proxy.audit.spoken import OWN_WORDS, SERVED, SpokenAnswers
-from hedgerow.proxy.monitoring.figures import inside, stretches
-from hedgerow.proxy.types import Json
+from ...lexicon.perception.decisive import decisiveness
+from ..audit.spoken import OWN_WORDS, SERVED, SpokenAnswers
+from ..types import Json
+from .figures import inside, stretches
 
 Against = Literal["calibrated", "raw"]
 Floats = NDArray[np.float64]

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.calibration.metrics import Interval, bootstrap_interval, generalised_ece, smooth_ece, smooth_ece_interval
-from hedgerow.proxy.audit.counts import Tally
-from hedgerow.proxy.audit.hours import PURPOSES
-from hedgerow.proxy.audit.queries import LabelledAnswers, Period
-from hedgerow.proxy.monitoring.diagrams import Reliability, reliability
-from hedgerow.proxy.types import Json
+from ...calibration.metrics import Interval, bootstrap_interval, generalised_ece, smooth_ece, smooth_ece_interval
+from ..audit.counts import Tally
+from ..audit.hours import PURPOSES
+from ..audit.queries import LabelledAnswers, Period
+from ..types import Json
+from .diagrams import Reliability, reliability
 
 HOUR, DAY = 3600.0, 86400.0
 PERIODS: Mapping[str, tuple[str, float | None]] = {

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hedgerow.calibration import ActiveMap, Beta
-from hedgerow.calibration.maps.base import apply_map
-from hedgerow.calibration.metrics import faithfulness_divergence, smooth_ece
-from hedgerow.proxy.audit.queries import Floats, LabelledAnswers
-from hedgerow.proxy.config import Route
-from hedgerow.proxy.monitoring.figures import MIN_VERDICTS
-from hedgerow.proxy.types import Json
+from ...calibration import ActiveMap, Beta
+from ...calibration.maps.base import apply_map
+from ...calibration.metrics import faithfulness_divergence, smooth_ece
+from ..audit.queries import Floats, LabelledAnswers
+from ..config import Route
+from ..types import Json
+from .figures import MIN_VERDICTS
 
 Maps = Mapping[str, Mapping[str, ActiveMap]]
 """The active maps by route and model; "" for all other models."""

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, TextIO
 import orjson
 import structlog
 
-from hedgerow.proxy.config import Log
+from ..config import Log
 
 _KEY = re.compile(rb"\b(?:sk-|hgk_|hf_|xox[bp]-|AIza)[\w-]{6,}|\bBearer\s+[^\s\"\\]+", re.IGNORECASE)
 _BEGINNINGS = (b"sk-", b"hgk_", b"hf_", b"xox", b"aiza", b"bearer")

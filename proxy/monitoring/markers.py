@@ -10,15 +10,15 @@ from math import inf, nextafter, sqrt
 
 import numpy as np
 
-from hedgerow.calibration.metrics import Interval, wilson_interval
-from hedgerow.lexicon import load
-from hedgerow.lexicon.perception.markers import SEVERAL, standard
-from hedgerow.lexicon.perception.people import people_read
-from hedgerow.proxy.audit.counts import Sums, marker_sums
-from hedgerow.proxy.audit.engine import Connection
-from hedgerow.proxy.audit.hours import MARKER, SERVED_MARKER
-from hedgerow.proxy.audit.queries import LabelledAnswers, Period
-from hedgerow.proxy.audit.spoken import OWN_WORDS, SERVED
+from ...calibration.metrics import Interval, wilson_interval
+from ...lexicon import load
+from ...lexicon.perception.markers import SEVERAL, standard
+from ...lexicon.perception.people import people_read
+from ..audit.counts import Sums, marker_sums
+from ..audit.engine import Connection
+from ..audit.hours import MARKER, SERVED_MARKER
+from ..audit.queries import LabelledAnswers, Period
+from ..audit.spoken import OWN_WORDS, SERVED
 
 MIN_ANSWERS = 20
 """Fewest answers in a period for reporting a marker's confidence."""

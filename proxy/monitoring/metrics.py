@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Literal
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from hedgerow.proxy.upstreams.circuits import CallCounter
+from ..upstreams.circuits import CallCounter
 
 if TYPE_CHECKING:
-    from hedgerow.proxy.audit.store import AuditStore
-    from hedgerow.proxy.monitoring.arms import Comparison
-    from hedgerow.proxy.monitoring.drift import RouteHealth
-    from hedgerow.proxy.monitoring.promises import RoutePromises
-    from hedgerow.proxy.types import Usage
+    from ..audit.store import AuditStore
+    from ..types import Usage
+    from .arms import Comparison
+    from .drift import RouteHealth
+    from .promises import RoutePromises
 
 MOST_MODELS = 100
 """Largest number of model names used as labels; a series lives as long as the process."""

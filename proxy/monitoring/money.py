@@ -8,9 +8,9 @@ from math import floor, log10
 
 import numpy as np
 
-from hedgerow.proxy.audit.counts import Tally
-from hedgerow.proxy.monitoring.figures import DAY, HOUR, Buckets
-from hedgerow.proxy.types import Json
+from ..audit.counts import Tally
+from ..types import Json
+from .figures import DAY, HOUR, Buckets
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,12 @@ import numpy as np
 import structlog
 from numpy.typing import NDArray
 
-from hedgerow.calibration.promises.certificate import Certificate, Promise
-from hedgerow.calibration.promises.watching import Watch, watch, watch_groups
-from hedgerow.proxy.audit.operators import Engine, raise_alarm, read_alarms, set_state
-from hedgerow.proxy.audit.promised import PromisedAnswers, read_not_given, read_promised
-from hedgerow.proxy.config import Promises, Route, Settings
-from hedgerow.proxy.types import Standing
+from ...calibration.promises.certificate import Certificate, Promise
+from ...calibration.promises.watching import Watch, watch, watch_groups
+from ..audit.operators import Engine, raise_alarm, read_alarms, set_state
+from ..audit.promised import PromisedAnswers, read_not_given, read_promised
+from ..config import Promises, Route, Settings
+from ..types import Standing
 
 log = structlog.get_logger(__name__)
 

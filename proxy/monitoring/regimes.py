@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.calibration import ActiveMap
-from hedgerow.calibration.maps.local import LocalMap
-from hedgerow.proxy.audit.engine import Connection
-from hedgerow.proxy.audit.labelled import in_regimes
-from hedgerow.proxy.audit.queries import Period
+from ...calibration import ActiveMap
+from ...calibration.maps.local import LocalMap
+from ..audit.engine import Connection
+from ..audit.labelled import in_regimes
+from ..audit.queries import Period
 
 LEAST = 20
 """Fewest verdicts for an interval."""

@@ -12,17 +12,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from hedgerow.proxy.errors import ConfigError, ProxyError, UpstreamRejected
-from hedgerow.proxy.protocols import Call, RawCall, Relay, Tunnels, Upstream
-from hedgerow.proxy.types import Json
-from hedgerow.proxy.upstreams.answers import usage_of
+from ..errors import ConfigError, ProxyError, UpstreamRejected
+from ..protocols import Call, RawCall, Relay, Tunnels, Upstream
+from ..types import Json
+from ..upstreams.answers import usage_of
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.trace import Span, SpanKind
 
-    from hedgerow.proxy.config import Tracing as Settings
+    from ..config import Tracing as Settings
 
 OPERATIONS = dict.fromkeys(("/chat/completions", "/responses", "/messages"), "chat") | {
     "/completions": "text_completion",

@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 import structlog
 from pydantic import TypeAdapter, ValidationError
 
-from hedgerow.calibration import ActiveMap
-from hedgerow.proxy.audit import leases
-from hedgerow.proxy.audit.operators import Engine
-from hedgerow.proxy.config import Settings
-from hedgerow.proxy.monitoring import drift, promises
-from hedgerow.proxy.monitoring.arms import Comparison, compare
-from hedgerow.proxy.monitoring.drift import Inputs, RouteHealth
-from hedgerow.proxy.monitoring.promises import RoutePromises
-from hedgerow.proxy.types import Standing
+from ...calibration import ActiveMap
+from ..audit import leases
+from ..audit.operators import Engine
+from ..config import Settings
+from ..types import Standing
+from . import drift, promises
+from .arms import Comparison, compare
+from .drift import Inputs, RouteHealth
+from .promises import RoutePromises
 
 log = structlog.get_logger(__name__)
 

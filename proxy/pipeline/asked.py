@@ -15,9 +15,9 @@ from math import fsum
 from pathlib import Path
 from typing import Any
 
-from hedgerow.lexicon.text.imperatives import instructs
-from hedgerow.lexicon.text.language import known_language_of
-from hedgerow.lexicon.text.words import one_of
+from ...lexicon.text.imperatives import instructs
+from ...lexicon.text.language import known_language_of
+from ...lexicon.text.words import one_of
 
 WEIGHTS = Path(__file__).with_name("asked.json")
 LOOKED_AT = 600

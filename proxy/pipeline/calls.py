@@ -7,14 +7,14 @@ from typing import Any
 
 import orjson
 
-from hedgerow.proxy.clustering.fields import Path
-from hedgerow.proxy.errors import StepFailed
-from hedgerow.proxy.outcomes import Reason
-from hedgerow.proxy.pipeline.eligibility import json_in, replaces_calls
-from hedgerow.proxy.pipeline.fields import measure
-from hedgerow.proxy.pipeline.result import Run
-from hedgerow.proxy.pipeline.steps import RoutePipeline, escalate, reply
-from hedgerow.proxy.types import Json
+from ..clustering.fields import Path
+from ..errors import StepFailed
+from ..outcomes import Reason
+from ..types import Json
+from .eligibility import json_in, replaces_calls
+from .fields import measure
+from .result import Run
+from .steps import RoutePipeline, escalate, reply
 
 MOST_DOUBTS = 10
 """Most parts of a call about which a user is asked in one message."""

@@ -6,14 +6,14 @@ import re
 from collections.abc import Sequence
 from functools import partial
 
-from hedgerow.calibration import Beta
-from hedgerow.lexicon.text.claims import Claim, Kind, claims
-from hedgerow.lexicon.text.language import known_language_of
-from hedgerow.lexicon.text.sentences import Piece, pieces
-from hedgerow.proxy.rewriting import assertions
-from hedgerow.proxy.rewriting.asserting import asserts
-from hedgerow.proxy.rewriting.claims import is_claim, is_problem
-from hedgerow.proxy.types import ClaimConfidence
+from ...calibration import Beta
+from ...lexicon.text.claims import Claim, Kind, claims
+from ...lexicon.text.language import known_language_of
+from ...lexicon.text.sentences import Piece, pieces
+from ..rewriting import assertions
+from ..rewriting.asserting import asserts
+from ..rewriting.claims import is_claim, is_problem
+from ..types import ClaimConfidence
 
 _FACT = re.compile(r"\d|(?<!^)\b[A-Z][^\W\d_]|^[*_]*[A-Z][^\W\d_]+(?:\s+[A-Z]|[*_\s]*$)")
 """A number or a name. A capitalised first word is a name only if it stands alone or another capitalised word follows."""

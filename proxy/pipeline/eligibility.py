@@ -12,11 +12,13 @@ from typing import Any
 
 import orjson
 
-from hedgerow.proxy.config.kinds import SIGNALS
-from hedgerow.proxy.outcomes import Reason
-from hedgerow.proxy.pipeline.asked import ends, wants_a_text
-from hedgerow.proxy.pipeline.job import Job, asks_for_logprobs
-from hedgerow.proxy.pipeline.unasked import (
+from ..config.kinds import SIGNALS
+from ..outcomes import Reason
+from ..types import Json, Sample
+from ..upstreams.dialects.table import DIALECTS
+from .asked import ends, wants_a_text
+from .job import Job, asks_for_logprobs
+from .unasked import (
     ABOUT_US,
     CHAT_ONLY,
     ECHOES,
@@ -26,8 +28,6 @@ from hedgerow.proxy.pipeline.unasked import (
     POLITE,
     TEXTS,
 )
-from hedgerow.proxy.types import Json, Sample
-from hedgerow.proxy.upstreams.dialects.table import DIALECTS
 
 MAX_DEPTH = 200
 """A body with fewer opening brackets than this cannot be nested too deeply."""

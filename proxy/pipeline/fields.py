@@ -7,16 +7,16 @@ from typing import Any
 
 import orjson
 
-from hedgerow.calibration import Beta
-from hedgerow.proxy.clustering import fields
-from hedgerow.proxy.computing import compute
-from hedgerow.proxy.errors import StepFailed
-from hedgerow.proxy.outcomes import Reason, Status
-from hedgerow.proxy.pipeline.eligibility import asks_for_structure, json_in
-from hedgerow.proxy.pipeline.long import overall
-from hedgerow.proxy.pipeline.result import Run
-from hedgerow.proxy.pipeline.steps import RoutePipeline, confident
-from hedgerow.proxy.types import ClaimConfidence, Clustering
+from ...calibration import Beta
+from ..clustering import fields
+from ..computing import compute
+from ..errors import StepFailed
+from ..outcomes import Reason, Status
+from ..types import ClaimConfidence, Clustering
+from .eligibility import asks_for_structure, json_in
+from .long import overall
+from .result import Run
+from .steps import RoutePipeline, confident
 
 SIGNAL = "fields"
 """Name of the signal of JSON answers: the mean over their fields, which is not the agreement of whole answers."""

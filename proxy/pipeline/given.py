@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hedgerow.calibration import Beta
-from hedgerow.calibration.registry import UNCALIBRATED
-from hedgerow.lexicon.text.sentences import sentences
-from hedgerow.proxy.errors import InputError
-from hedgerow.proxy.outcomes import Reason, Status
-from hedgerow.proxy.pipeline.eligibility import draft_reason, json_in, skip_reason
-from hedgerow.proxy.pipeline.fields import is_structured
-from hedgerow.proxy.pipeline.long import claims_of_long
-from hedgerow.proxy.pipeline.result import Run
-from hedgerow.proxy.pipeline.run import run_until_deadline
-from hedgerow.proxy.pipeline.steps import RouteWording, calibrated, too_long
-from hedgerow.proxy.pipeline.wording import Measured, word
-from hedgerow.proxy.types import CLAIM_SIGNAL
+from ...calibration import Beta
+from ...calibration.registry import UNCALIBRATED
+from ...lexicon.text.sentences import sentences
+from ..errors import InputError
+from ..outcomes import Reason, Status
+from ..types import CLAIM_SIGNAL
+from .eligibility import draft_reason, json_in, skip_reason
+from .fields import is_structured
+from .long import claims_of_long
+from .result import Run
+from .run import run_until_deadline
+from .steps import RouteWording, calibrated, too_long
+from .wording import Measured, word
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 import orjson
 
-from hedgerow.proxy.config import Mode, Route
-from hedgerow.proxy.errors import BadRequest
-from hedgerow.proxy.outcomes import Reason
-from hedgerow.proxy.protocols import Call
-from hedgerow.proxy.types import Json, Key
-from hedgerow.proxy.upstreams.dialects.table import DIALECTS
+from ..config import Mode, Route
+from ..errors import BadRequest
+from ..outcomes import Reason
+from ..protocols import Call
+from ..types import Json, Key
+from ..upstreams.dialects.table import DIALECTS
 
 IDEMPOTENCY = "idempotency-key"
 _HALF_A_PAIR = re.compile(rb"\\u[dD][89a-fA-F]")

@@ -7,16 +7,16 @@ from statistics import fmean
 
 import structlog
 
-from hedgerow.calibration import Beta
-from hedgerow.lexicon.text.claims import Claim
-from hedgerow.proxy.clustering.support import beta_of
-from hedgerow.proxy.computing import compute
-from hedgerow.proxy.pipeline.claims import claims_if_long, of_sentences
-from hedgerow.proxy.pipeline.result import Run
-from hedgerow.proxy.pipeline.steps import LongAnswerPipeline, confident
-from hedgerow.proxy.pipeline.wording import Measured
-from hedgerow.proxy.rewriting import sentences
-from hedgerow.proxy.types import CLAIM_SIGNAL, ClaimConfidence
+from ...calibration import Beta
+from ...lexicon.text.claims import Claim
+from ..clustering.support import beta_of
+from ..computing import compute
+from ..rewriting import sentences
+from ..types import CLAIM_SIGNAL, ClaimConfidence
+from .claims import claims_if_long, of_sentences
+from .result import Run
+from .steps import LongAnswerPipeline, confident
+from .wording import Measured
 
 log = structlog.get_logger(__name__)
 

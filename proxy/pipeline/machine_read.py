@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from hedgerow.proxy.types import Json
+from ..types import Json
 
 GRAMMARS = (
     "grammar",

@@ -7,22 +7,22 @@ from dataclasses import dataclass, field, replace
 from math import exp
 from typing import TYPE_CHECKING, cast
 
-from hedgerow.calibration import ActiveMap, Beta
-from hedgerow.calibration.errors import RangeError
-from hedgerow.calibration.maps.counts import Tokens
-from hedgerow.calibration.maps.local import Place, ShiftedMap
-from hedgerow.calibration.regimes.plain import plain_features
-from hedgerow.proxy.clustering.embeddings import Encoder, OnnxEncoder, TorchEncoder, Vectors
-from hedgerow.proxy.computing import compute
-from hedgerow.proxy.errors import StepFailed
-from hedgerow.proxy.types import Sample
+from ...calibration import ActiveMap, Beta
+from ...calibration.errors import RangeError
+from ...calibration.maps.counts import Tokens
+from ...calibration.maps.local import Place, ShiftedMap
+from ...calibration.regimes.plain import plain_features
+from ..clustering.embeddings import Encoder, OnnxEncoder, TorchEncoder, Vectors
+from ..computing import compute
+from ..errors import StepFailed
+from ..types import Sample
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from hedgerow.calibration.maps.adaptive import AdaptiveMap
-    from hedgerow.calibration.maps.local import LocalMap
+    from ...calibration.maps.adaptive import AdaptiveMap
+    from ...calibration.maps.local import LocalMap
 
 Embeddings = dict[str, Vectors]
 """Embeddings of one question, by name of the encoder."""

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hedgerow.calibration import Beta
-from hedgerow.proxy.config import Promises
-from hedgerow.proxy.outcomes import Status, Uncovered
-from hedgerow.proxy.pipeline.result import Confidence, Result
-from hedgerow.proxy.types import Promised, Standing
+from ...calibration import Beta
+from ..config import Promises
+from ..outcomes import Status, Uncovered
+from ..types import Promised, Standing
+from .result import Confidence, Result
 
 if TYPE_CHECKING:
-    from hedgerow.calibration.decision import Action
-    from hedgerow.calibration.promises.certificate import Certificate
+    from ...calibration.decision import Action
+    from ...calibration.promises.certificate import Certificate
 
 _SERVED_AS: dict[str, Status] = {"plain": Status.PLAIN, "abstain": Status.ABSTAINED}
 

@@ -7,16 +7,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping
 
-from hedgerow.calibration import Beta
-from hedgerow.lexicon.perception.markers import marker_of
-from hedgerow.proxy.clustering.rules import judge_pair
-from hedgerow.proxy.config import Route
-from hedgerow.proxy.pipeline.claims import claims_of, statements
-from hedgerow.proxy.pipeline.eligibility import comparable, draft_reason, skip_reason
-from hedgerow.proxy.pipeline.job import job_of
-from hedgerow.proxy.pipeline.steps import RoutePipeline, hedges_in
-from hedgerow.proxy.rewriting.step import reword
-from hedgerow.proxy.types import RewriteRequest, Sample
+from ...calibration import Beta
+from ...lexicon.perception.markers import marker_of
+from ..clustering.rules import judge_pair
+from ..config import Route
+from ..rewriting.step import reword
+from ..types import RewriteRequest, Sample
+from .claims import claims_of, statements
+from .eligibility import comparable, draft_reason, skip_reason
+from .job import job_of
+from .steps import RoutePipeline, hedges_in
 
 QUESTION, DRAFT = "What is the capital of Australia?", "The capital of Australia is Canberra."
 TARGET = Beta(13.0, 7.0)

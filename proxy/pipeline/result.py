@@ -12,12 +12,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from hedgerow.calibration import Beta
-from hedgerow.lexicon import Match
-from hedgerow.proxy.outcomes import Status
-from hedgerow.proxy.pipeline.job import Job
-from hedgerow.proxy.spending.prices import Prices, total
-from hedgerow.proxy.types import (
+from ...calibration import Beta
+from ...lexicon import Match
+from ..outcomes import Status
+from ..spending.prices import Prices, total
+from ..types import (
     NO_TOKENS,
     ClaimConfidence,
     Clustering,
@@ -30,11 +29,12 @@ from hedgerow.proxy.types import (
     Usage,
     WordedSentence,
 )
-from hedgerow.proxy.upstreams.answers import sample_of, usage_of
+from ..upstreams.answers import sample_of, usage_of
+from .job import Job
 
 if TYPE_CHECKING:
-    from hedgerow.calibration.maps.local import Place
-    from hedgerow.proxy.pipeline.placing import Embeddings
+    from ...calibration.maps.local import Place
+    from .placing import Embeddings
 
 Source = Literal["upstream", "shared", "cache"]
 Reply = tuple[Json, Json]

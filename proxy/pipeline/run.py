@@ -14,13 +14,15 @@ from typing import Any, TypeVar
 
 import structlog
 
-from hedgerow.lexicon.perception.markers import SEVERAL, marker_of
-from hedgerow.lexicon.text.language import known_language_of
-from hedgerow.proxy.computing import compute
-from hedgerow.proxy.errors import Internal, ProxyError, StepFailed, UpstreamTimeout
-from hedgerow.proxy.outcomes import Reason, Status
-from hedgerow.proxy.pipeline.calls import measure_calls
-from hedgerow.proxy.pipeline.eligibility import (
+from ...lexicon.perception.markers import SEVERAL, marker_of
+from ...lexicon.text.language import known_language_of
+from ..computing import compute
+from ..errors import Internal, ProxyError, StepFailed, UpstreamTimeout
+from ..outcomes import Reason, Status
+from ..rewriting import Reader, perceived_confidence
+from ..types import Clustering, Json
+from .calls import measure_calls
+from .eligibility import (
     answer_reason,
     comparable,
     draft_reason,
@@ -29,16 +31,14 @@ from hedgerow.proxy.pipeline.eligibility import (
     skip_reason,
     unasked_reason,
 )
-from hedgerow.proxy.pipeline.fields import is_structured, measure_fields
-from hedgerow.proxy.pipeline.long import claims_of_long, measure_long
-from hedgerow.proxy.pipeline.result import Result, Run
-from hedgerow.proxy.pipeline.sampling.drawing import draw_answers, draw_own
-from hedgerow.proxy.pipeline.several import measure_choices
-from hedgerow.proxy.pipeline.short import measure_short
-from hedgerow.proxy.pipeline.steps import RoutePipeline, group, too_long
-from hedgerow.proxy.pipeline.wording import Measured, word
-from hedgerow.proxy.rewriting import Reader, perceived_confidence
-from hedgerow.proxy.types import Clustering, Json
+from .fields import is_structured, measure_fields
+from .long import claims_of_long, measure_long
+from .result import Result, Run
+from .sampling.drawing import draw_answers, draw_own
+from .several import measure_choices
+from .short import measure_short
+from .steps import RoutePipeline, group, too_long
+from .wording import Measured, word
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")

@@ -7,12 +7,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Sequence
 
-from hedgerow.proxy.outcomes import Reason, Status
-from hedgerow.proxy.pipeline.eligibility import answer_reason, comparable
-from hedgerow.proxy.pipeline.long import claims_of_long
-from hedgerow.proxy.pipeline.result import ChoiceConfidence, Confidence, Run
-from hedgerow.proxy.pipeline.steps import RoutePipeline, calibrated, too_long
-from hedgerow.proxy.types import Clustering, Json
+from ..outcomes import Reason, Status
+from ..types import Clustering, Json
+from .eligibility import answer_reason, comparable
+from .long import claims_of_long
+from .result import ChoiceConfidence, Confidence, Run
+from .steps import RoutePipeline, calibrated, too_long
 
 
 async def measure_choices(run: Run, pipeline: RoutePipeline, serving: Awaitable[Json] | None) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from hedgerow.proxy.pipeline.placing import Answered
-from hedgerow.proxy.pipeline.result import Run
-from hedgerow.proxy.pipeline.steps import RoutePipeline, calibrated
-from hedgerow.proxy.pipeline.wording import Measured
-from hedgerow.proxy.types import Clustering
+from ..types import Clustering
+from .placing import Answered
+from .result import Run
+from .steps import RoutePipeline, calibrated
+from .wording import Measured
 
 
 async def measure_short(run: Run, pipeline: RoutePipeline, clustering: Clustering) -> Measured:

@@ -6,30 +6,30 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from hedgerow.calibration import ActiveMap, Beta, faithfulness_divergence
-from hedgerow.calibration.decision import Action
-from hedgerow.calibration.promises.intervals import interval
-from hedgerow.lexicon import Match, spot
-from hedgerow.proxy.config import Policy
-from hedgerow.proxy.errors import ProxyError, StepFailed
-from hedgerow.proxy.outcomes import Reason, Status
-from hedgerow.proxy.pipeline.job import Job, asks_for_logprobs
-from hedgerow.proxy.pipeline.machine_read import is_machine_read
-from hedgerow.proxy.pipeline.placing import Placer
-from hedgerow.proxy.pipeline.result import Confidence, Run
-from hedgerow.proxy.pipeline.sampling.forms import Accepted
-from hedgerow.proxy.pipeline.sampling.sharing import Sharing
-from hedgerow.proxy.pipeline.turns import Turns
-from hedgerow.proxy.protocols import Call, Clusterer, ConfidenceSignal, Guard, Rewriter, Supporter, Upstream
-from hedgerow.proxy.rewriting import Choice, FactGuard, Reader, TemplateRewriter, perceived_confidence
-from hedgerow.proxy.rewriting.decider import Decider
-from hedgerow.proxy.spending.prices import NO_PRICES, Prices
-from hedgerow.proxy.types import Clustering, Standing, Usage
-from hedgerow.proxy.upstreams.group import one_answer
+from ...calibration import ActiveMap, Beta, faithfulness_divergence
+from ...calibration.decision import Action
+from ...calibration.promises.intervals import interval
+from ...lexicon import Match, spot
+from ..config import Policy
+from ..errors import ProxyError, StepFailed
+from ..outcomes import Reason, Status
+from ..protocols import Call, Clusterer, ConfidenceSignal, Guard, Rewriter, Supporter, Upstream
+from ..rewriting import Choice, FactGuard, Reader, TemplateRewriter, perceived_confidence
+from ..rewriting.decider import Decider
+from ..spending.prices import NO_PRICES, Prices
+from ..types import Clustering, Standing, Usage
+from ..upstreams.group import one_answer
+from .job import Job, asks_for_logprobs
+from .machine_read import is_machine_read
+from .placing import Placer
+from .result import Confidence, Run
+from .sampling.forms import Accepted
+from .sampling.sharing import Sharing
+from .turns import Turns
 
 if TYPE_CHECKING:
-    from hedgerow.calibration.maps.local import Place
-    from hedgerow.proxy.grading.online import RouteGrader
+    from ...calibration.maps.local import Place
+    from ..grading.online import RouteGrader
 
 Spent = Callable[[Usage], None]
 """Callback that receives the token usage of judge calls."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from hedgerow.lexicon.text.words import one_of
+from ...lexicon.text.words import one_of
 
 POLITE = re.compile(
     rf"""(?:

@@ -8,15 +8,20 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from hedgerow.calibration import Beta
-from hedgerow.lexicon import Match
-from hedgerow.lexicon.text.language import known_language_of
-from hedgerow.proxy.computing import compute
-from hedgerow.proxy.errors import StepFailed
-from hedgerow.proxy.outcomes import Reason, Status, Uncovered
-from hedgerow.proxy.pipeline.promised import promised, rule, worded_at
-from hedgerow.proxy.pipeline.result import Confidence, Run
-from hedgerow.proxy.pipeline.steps import (
+from ...calibration import Beta
+from ...lexicon import Match
+from ...lexicon.text.language import known_language_of
+from ..computing import compute
+from ..errors import StepFailed
+from ..outcomes import Reason, Status, Uncovered
+from ..rewriting import Reader, append_confidence_sentence, reword, reword_sentences, sentences
+from ..rewriting.decider import Decider, Offer
+from ..rewriting.frames import is_plain, nearest_foreign
+from ..rewriting.long import MOST_HEDGES, Nearest, standing_low
+from ..types import Placement, Promised, Rewording, RewriteRequest, Standing, Usage
+from .promised import promised, rule, worded_at
+from .result import Confidence, Run
+from .steps import (
     LongAnswerPipeline,
     RouteWording,
     decide,
@@ -26,11 +31,6 @@ from hedgerow.proxy.pipeline.steps import (
     retrieve,
     retrieve_words,
 )
-from hedgerow.proxy.rewriting import Reader, append_confidence_sentence, reword, reword_sentences, sentences
-from hedgerow.proxy.rewriting.decider import Decider, Offer
-from hedgerow.proxy.rewriting.frames import is_plain, nearest_foreign
-from hedgerow.proxy.rewriting.long import MOST_HEDGES, Nearest, standing_low
-from hedgerow.proxy.types import Placement, Promised, Rewording, RewriteRequest, Standing, Usage
 
 _LEFT_ALONE = frozenset({Reason.MACHINE_READ, Reason.LOGPROBS, Reason.CITATIONS, Reason.NOT_MEASURED})
 """Reasons to serve an answer unchanged before the decision step."""

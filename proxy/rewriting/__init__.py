@@ -1,13 +1,13 @@
 """Putting a confidence into words, and making sure that nothing else changed."""
 
-from hedgerow.lexicon.text.sentences import sentences
-from hedgerow.proxy.rewriting.editor import Ask, DirectBetaRewriter, EditorRewriter, HedgedQaRewriter
-from hedgerow.proxy.rewriting.guard import Entailment, FactGuard, Reader, perceived_confidence, reader_of
-from hedgerow.proxy.rewriting.long import assertions, reword_sentences
-from hedgerow.proxy.rewriting.step import reword
-from hedgerow.proxy.rewriting.stream import append_confidence_sentence, natural_pieces
-from hedgerow.proxy.rewriting.template import TemplateRewriter
-from hedgerow.proxy.rewriting.wordings import Choice
+from ...lexicon.text.sentences import sentences
+from .editor import Ask, DirectBetaRewriter, EditorRewriter, HedgedQaRewriter
+from .guard import Entailment, FactGuard, Reader, perceived_confidence, reader_of
+from .long import assertions, reword_sentences
+from .step import reword
+from .stream import append_confidence_sentence, natural_pieces
+from .template import TemplateRewriter
+from .wordings import Choice
 
 __all__ = [
     "Ask",

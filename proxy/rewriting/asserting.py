@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from hedgerow.lexicon.text.language import grammar
-from hedgerow.lexicon.text.numbers import SCALES, SMALL, TENS
-from hedgerow.lexicon.text.opaque import masked
-from hedgerow.lexicon.text.sentences import Piece
-from hedgerow.lexicon.text.shape import shape
-from hedgerow.lexicon.text.words import one_of
-from hedgerow.proxy.rewriting.claims import asks_for_proof, asks_to_calculate, may_claim
-from hedgerow.proxy.rewriting.guard import LONG
-from hedgerow.proxy.rewriting.headings import is_answer_above
-from hedgerow.proxy.rewriting.no_answer import NO_ASSERTION
-from hedgerow.proxy.rewriting.talk import closed_up, is_taste, is_turn, tells_of_speaker
+from ...lexicon.text.language import grammar
+from ...lexicon.text.numbers import SCALES, SMALL, TENS
+from ...lexicon.text.opaque import masked
+from ...lexicon.text.sentences import Piece
+from ...lexicon.text.shape import shape
+from ...lexicon.text.words import one_of
+from .claims import asks_for_proof, asks_to_calculate, may_claim
+from .guard import LONG
+from .headings import is_answer_above
+from .no_answer import NO_ASSERTION
+from .talk import closed_up, is_taste, is_turn, tells_of_speaker
 
 _ITEM = re.compile(r"\s*(?:[-*+•–]|\d{1,3}[.)])\s+\S")
 

@@ -18,9 +18,9 @@ from math import fsum
 from pathlib import Path
 from typing import Any
 
-from hedgerow.lexicon.text.english import AUXILIARIES, FINITE_VERBS
-from hedgerow.lexicon.text.imperatives import instructs
-from hedgerow.lexicon.text.shape import ANNOUNCES, without_disclaimer
+from ...lexicon.text.english import AUXILIARIES, FINITE_VERBS
+from ...lexicon.text.imperatives import instructs
+from ...lexicon.text.shape import ANNOUNCES, without_disclaimer
 
 WEIGHTS = Path(__file__).with_name("claims.json")
 

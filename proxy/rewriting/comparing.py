@@ -12,17 +12,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
-from hedgerow.lexicon.text.opaque import first_difference, protected
-from hedgerow.lexicon.text.sentences import Piece, pieces
-from hedgerow.lexicon.text.shape import shape
-from hedgerow.lexicon.text.words import word_set
-from hedgerow.proxy.outcomes import Reason
-from hedgerow.proxy.rewriting.doubt import Doubt, Doubts
-from hedgerow.proxy.rewriting.fate import Fate
-from hedgerow.proxy.rewriting.matching import Fault, walk
-from hedgerow.proxy.rewriting.moved import with_phrases_moved
-from hedgerow.proxy.rewriting.units import Reading
-from hedgerow.proxy.rewriting.words import Word, words_of
+from ...lexicon.text.opaque import first_difference, protected
+from ...lexicon.text.sentences import Piece, pieces
+from ...lexicon.text.shape import shape
+from ...lexicon.text.words import word_set
+from ..outcomes import Reason
+from .doubt import Doubt, Doubts
+from .fate import Fate
+from .matching import Fault, walk
+from .moved import with_phrases_moved
+from .units import Reading
+from .words import Word, words_of
 
 _STOP = re.compile(r"[.!?…:;]")
 _LINKS = word_set("and but so while whereas")

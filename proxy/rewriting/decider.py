@@ -14,19 +14,19 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from hedgerow.lexicon import Hedge, Match, load
-from hedgerow.lexicon.text.language import known_language_of
-from hedgerow.lexicon.text.sentences import Piece, pieces
-from hedgerow.proxy.computing import compute
-from hedgerow.proxy.errors import StepFailed
-from hedgerow.proxy.outcomes import Reason
-from hedgerow.proxy.protocols import Asker
-from hedgerow.proxy.rewriting.editor import Ask, asking
-from hedgerow.proxy.rewriting.frames import Surroundings, capitalise, nearest_foreign
-from hedgerow.proxy.rewriting.placing import put
-from hedgerow.proxy.rewriting.strip import Strippers
-from hedgerow.proxy.types import Placement, Rewrite, RewriteRequest, Usage
-from hedgerow.proxy.upstreams.asking import RewriterFactory, RouteContext
+from ...lexicon import Hedge, Match, load
+from ...lexicon.text.language import known_language_of
+from ...lexicon.text.sentences import Piece, pieces
+from ..computing import compute
+from ..errors import StepFailed
+from ..outcomes import Reason
+from ..protocols import Asker
+from ..types import Placement, Rewrite, RewriteRequest, Usage
+from ..upstreams.asking import RewriterFactory, RouteContext
+from .editor import Ask, asking
+from .frames import Surroundings, capitalise, nearest_foreign
+from .placing import put
+from .strip import Strippers
 
 DECIDE = """You decide where an answer should say that it may be wrong. You choose and write nothing: another program puts the hedge in.
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Literal
 
-from hedgerow.lexicon import Hedge
-from hedgerow.lexicon.text.words import word_set
-from hedgerow.proxy.rewriting.frames import usable
-from hedgerow.proxy.rewriting.strip import any_of
-from hedgerow.proxy.rewriting.words import spoken
+from ...lexicon import Hedge
+from ...lexicon.text.words import word_set
+from .frames import usable
+from .strip import any_of
+from .words import spoken
 
 DoubtKind = Literal["frame", "adverb", "modal", "infinitive", "caveat"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from hedgerow.proxy.outcomes import Reason
-from hedgerow.proxy.protocols import Asker, Rewriter
-from hedgerow.proxy.types import Rewrite, RewriteRequest, Usage
-from hedgerow.proxy.upstreams.answers import sample_of
-from hedgerow.proxy.upstreams.asking import Prompting, RewriterFactory, RouteContext
+from ..outcomes import Reason
+from ..protocols import Asker, Rewriter
+from ..types import Rewrite, RewriteRequest, Usage
+from ..upstreams.answers import sample_of
+from ..upstreams.asking import Prompting, RewriterFactory, RouteContext
 
 EDITOR = """You edit how sure an answer sounds, and nothing else.
 

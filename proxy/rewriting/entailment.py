@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from hedgerow.proxy.clustering.loading import Lazy, cross_encoder
-from hedgerow.proxy.clustering.local import ENTAILED, NEUTRAL, LocalJudge, reads
-from hedgerow.proxy.outcomes import Reason
+from ..clustering.loading import Lazy, cross_encoder
+from ..clustering.local import ENTAILED, NEUTRAL, LocalJudge, reads
+from ..outcomes import Reason
 
 Pair = tuple[str, str]
 """(premise, hypothesis)."""

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from hedgerow.lexicon.text.sentences import Piece
-from hedgerow.lexicon.text.words import word_set
-from hedgerow.proxy.outcomes import Reason
-from hedgerow.proxy.rewriting.claims import may_claim
-from hedgerow.proxy.rewriting.doubt import Doubt
-from hedgerow.proxy.rewriting.matching import Fault
-from hedgerow.proxy.rewriting.units import Reading, is_adverb
+from ...lexicon.text.sentences import Piece
+from ...lexicon.text.words import word_set
+from ..outcomes import Reason
+from .claims import may_claim
+from .doubt import Doubt
+from .matching import Fault
+from .units import Reading, is_adverb
 
 _LINKS = word_set("and but or which who because while whereas so although though if unless until when where")
 _SAYS = word_set(

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from hedgerow.calibration import Beta, quantile_nodes
-from hedgerow.calibration.arrays import FloatArray
-from hedgerow.lexicon import NO_HEDGE, Frame, Hedge, Lexicon, Match, load, offered
-from hedgerow.lexicon.text.english import BE, CLOSED_CLASS, HAVE, PLAIN_OPENERS, SUBJECT_PRONOUNS
-from hedgerow.lexicon.text.language import grammar
-from hedgerow.lexicon.text.shape import Shape
-from hedgerow.proxy.rewriting.works import begins_with_title
+from ...calibration import Beta, quantile_nodes
+from ...calibration.arrays import FloatArray
+from ...lexicon import NO_HEDGE, Frame, Hedge, Lexicon, Match, load, offered
+from ...lexicon.text.english import BE, CLOSED_CLASS, HAVE, PLAIN_OPENERS, SUBJECT_PRONOUNS
+from ...lexicon.text.language import grammar
+from ...lexicon.text.shape import Shape
+from .works import begins_with_title
 
 _IN_TITLES = (SUBJECT_PRONOUNS | BE | HAVE) - {"i", "who", "am"}
 """Function words that are capitalised only in titles of works and not in names such as "the Who"."""

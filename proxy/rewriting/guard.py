@@ -7,21 +7,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 
-from hedgerow.calibration import Beta
-from hedgerow.lexicon import NO_HEDGE, Hedge, Lexicon, LexiconError, Own, load, perceive
-from hedgerow.lexicon.text.language import known, known_language_of, negations
-from hedgerow.lexicon.text.opaque import first_difference
-from hedgerow.lexicon.text.sentences import sentences
-from hedgerow.lexicon.text.words import word_set
-from hedgerow.proxy.computing import compute
-from hedgerow.proxy.outcomes import Reason
-from hedgerow.proxy.rewriting.comparing import compare
-from hedgerow.proxy.rewriting.doubt import Doubts, doubts_of
-from hedgerow.proxy.rewriting.frames import distance, lexicon_of, nearest_foreign
-from hedgerow.proxy.rewriting.matching import Fault
-from hedgerow.proxy.rewriting.strip import Strippers
-from hedgerow.proxy.rewriting.words import spoken
-from hedgerow.proxy.types import Rewrite, RewriteRequest, Verdict
+from ...calibration import Beta
+from ...lexicon import NO_HEDGE, Hedge, Lexicon, LexiconError, Own, load, perceive
+from ...lexicon.text.language import known, known_language_of, negations
+from ...lexicon.text.opaque import first_difference
+from ...lexicon.text.sentences import sentences
+from ...lexicon.text.words import word_set
+from ..computing import compute
+from ..outcomes import Reason
+from ..types import Rewrite, RewriteRequest, Verdict
+from .comparing import compare
+from .doubt import Doubts, doubts_of
+from .frames import distance, lexicon_of, nearest_foreign
+from .matching import Fault
+from .strip import Strippers
+from .words import spoken
 
 _LEADING = word_set("dass que qu")
 """Words between a hedge and the clause that it hedges, in languages other than English."""

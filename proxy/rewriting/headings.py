@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from hedgerow.lexicon.text.sentences import Piece
-from hedgerow.lexicon.text.words import word_set
+from ...lexicon.text.sentences import Piece
+from ...lexicon.text.words import word_set
 
 _LOOKED_AT = 1_000
 """Characters of a question that are read."""

@@ -13,14 +13,15 @@ from dataclasses import dataclass, field, replace
 from math import sqrt
 from statistics import fmean
 
-from hedgerow.calibration import Beta
-from hedgerow.lexicon import Match
-from hedgerow.lexicon.hedges.written import Closing, written
-from hedgerow.lexicon.text.language import known_language_of
-from hedgerow.lexicon.text.sentences import Piece, pieces
-from hedgerow.lexicon.text.shape import shape
-from hedgerow.proxy.outcomes import Reason
-from hedgerow.proxy.rewriting.asserting import (
+from ...calibration import Beta
+from ...lexicon import Match
+from ...lexicon.hedges.written import Closing, written
+from ...lexicon.text.language import known_language_of
+from ...lexicon.text.sentences import Piece, pieces
+from ...lexicon.text.shape import shape
+from ..outcomes import Reason
+from ..types import Placement, Rewording, Rewrite, RewriteRequest, SentenceStatus, WordedSentence
+from .asserting import (
     after_label,
     asserts,
     defines,
@@ -30,14 +31,13 @@ from hedgerow.proxy.rewriting.asserting import (
     is_no_statement,
     is_worked_solution,
 )
-from hedgerow.proxy.rewriting.claims import is_claim, is_problem
-from hedgerow.proxy.rewriting.frames import LOW, Surroundings, capitalise, distance, is_plain, nearest_foreign
-from hedgerow.proxy.rewriting.guard import FactGuard
-from hedgerow.proxy.rewriting.placing import put
-from hedgerow.proxy.rewriting.stream import nearest_of, unsaid
-from hedgerow.proxy.rewriting.strip import Stripper
-from hedgerow.proxy.rewriting.template import WITHIN, TemplateRewriter, choose
-from hedgerow.proxy.types import Placement, Rewording, Rewrite, RewriteRequest, SentenceStatus, WordedSentence
+from .claims import is_claim, is_problem
+from .frames import LOW, Surroundings, capitalise, distance, is_plain, nearest_foreign
+from .guard import FactGuard
+from .placing import put
+from .stream import nearest_of, unsaid
+from .strip import Stripper
+from .template import WITHIN, TemplateRewriter, choose
 
 Nearest = Callable[[Beta, Collection[str]], tuple[Match, ...]]
 """(target, ids to avoid where others are about as near) -> hedges, nearest first: `Retriever.nearest` with k bound."""

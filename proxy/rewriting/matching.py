@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from hedgerow.lexicon.text.english import BE, MODALS, PLAIN_OPENERS
-from hedgerow.lexicon.text.language import negations
-from hedgerow.lexicon.text.words import word_set
-from hedgerow.proxy.outcomes import Reason
-from hedgerow.proxy.rewriting.units import Unit
-from hedgerow.proxy.rewriting.verbs import HAVE, agrees
+from ...lexicon.text.english import BE, MODALS, PLAIN_OPENERS
+from ...lexicon.text.language import negations
+from ...lexicon.text.words import word_set
+from ..outcomes import Reason
+from .units import Unit
+from .verbs import HAVE, agrees
 
 _QUANTITIES = word_set(
     "all most many some few several little half none any every each always never often sometimes usually rarely only almost nearly about "

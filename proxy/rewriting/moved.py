@@ -12,11 +12,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from hedgerow.lexicon.text.english import AUXILIARIES, FINITE_VERBS, PARTICIPLES, PLAIN_OPENERS
-from hedgerow.lexicon.text.sentences import pieces
-from hedgerow.lexicon.text.words import word_set
-from hedgerow.proxy.rewriting.units import is_adverb
-from hedgerow.proxy.rewriting.verbs import is_past
+from ...lexicon.text.english import AUXILIARIES, FINITE_VERBS, PARTICIPLES, PLAIN_OPENERS
+from ...lexicon.text.sentences import pieces
+from ...lexicon.text.words import word_set
+from .units import is_adverb
+from .verbs import is_past
 
 _MONTH = r"(?:January|February|March|April|May|June|July|August|September|October|November|December)"
 _AT_THE_FRONT = re.compile(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hedgerow.lexicon.text.words import one_of
+from ...lexicon.text.words import one_of
 
 _DO_NOT = r"(?:do not|don['’]t|cannot|can['’]t|could not|couldn['’]t)"
 _THINGS = r"(?:information|data|details|evidence)"

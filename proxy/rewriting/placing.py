@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hedgerow.lexicon import FrameKind, Hedge, Match
-from hedgerow.proxy.rewriting.frames import Surroundings
-from hedgerow.proxy.rewriting.template import choose
-from hedgerow.proxy.types import Placement, Position
+from ...lexicon import FrameKind, Hedge, Match
+from ..types import Placement, Position
+from .frames import Surroundings
+from .template import choose
 
 FRAMES: dict[Position, frozenset[FrameKind]] = {
     "start": frozenset({"clause", "fragment", "lead"}),

@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from hedgerow.calibration import Beta
-from hedgerow.lexicon import NO_HEDGE
-from hedgerow.lexicon.text.language import known_language_of
-from hedgerow.proxy.computing import compute
-from hedgerow.proxy.errors import StepFailed
-from hedgerow.proxy.outcomes import Reason
-from hedgerow.proxy.protocols import Guard, Rewriter
-from hedgerow.proxy.rewriting.frames import LOW, is_plain
-from hedgerow.proxy.rewriting.guard import LONG, Reader, perceived_confidence
-from hedgerow.proxy.rewriting.long import note_on_list, with_note, without_farewell
-from hedgerow.proxy.rewriting.stream import append_confidence_sentence, note_of_doubt
-from hedgerow.proxy.types import Rewording, Rewrite, RewriteRequest, Usage, Verdict
+from ...calibration import Beta
+from ...lexicon import NO_HEDGE
+from ...lexicon.text.language import known_language_of
+from ..computing import compute
+from ..errors import StepFailed
+from ..outcomes import Reason
+from ..protocols import Guard, Rewriter
+from ..types import Rewording, Rewrite, RewriteRequest, Usage, Verdict
+from .frames import LOW, is_plain
+from .guard import LONG, Reader, perceived_confidence
+from .long import note_on_list, with_note, without_farewell
+from .stream import append_confidence_sentence, note_of_doubt
 
 BASELINES = frozenset({"direct_beta", "hedged_qa"})
 """The baselines of the paper's experiments: they reword every answer themselves, at any confidence."""

@@ -7,17 +7,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from zlib import crc32
 
-from hedgerow.calibration import Beta
-from hedgerow.lexicon import NO_HEDGE, Match
-from hedgerow.lexicon.hedges.written import Closing, written
-from hedgerow.lexicon.text.language import known_language_of
-from hedgerow.lexicon.text.sentences import sentences
-from hedgerow.proxy.computing import compute
-from hedgerow.proxy.outcomes import Reason
-from hedgerow.proxy.rewriting.asserting import asserts, is_no_statement
-from hedgerow.proxy.rewriting.frames import LOW, breaks_off, distance, is_plain
-from hedgerow.proxy.rewriting.guard import Reader, perceived_confidence
-from hedgerow.proxy.types import Rewording, RewriteRequest
+from ...calibration import Beta
+from ...lexicon import NO_HEDGE, Match
+from ...lexicon.hedges.written import Closing, written
+from ...lexicon.text.language import known_language_of
+from ...lexicon.text.sentences import sentences
+from ..computing import compute
+from ..outcomes import Reason
+from ..types import Rewording, RewriteRequest
+from .asserting import asserts, is_no_statement
+from .frames import LOW, breaks_off, distance, is_plain
+from .guard import Reader, perceived_confidence
 
 _WORD = re.compile(r"\s*\S+\s*?(?=\s|$)|\s+")
 WORDS_A_PIECE = 4

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from hedgerow.lexicon import Hedge
-from hedgerow.lexicon.text.opaque import masked
-from hedgerow.lexicon.text.sentences import Piece, pieces
-from hedgerow.lexicon.text.shape import ends_with_abbreviation, leading
-from hedgerow.lexicon.text.words import straight
-from hedgerow.proxy.rewriting.frames import KEPT_INSIDE, capitalise, lexicon_of, usable
+from ...lexicon import Hedge
+from ...lexicon.text.opaque import masked
+from ...lexicon.text.sentences import Piece, pieces
+from ...lexicon.text.shape import ends_with_abbreviation, leading
+from ...lexicon.text.words import straight
+from .frames import KEPT_INSIDE, capitalise, lexicon_of, usable
 
 _DEGREE = (
     r"(?:(?:very|quite|fairly|pretty|rather|really|reasonably|absolutely|completely|entirely|fully|totally|almost|nearly|"

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from hedgerow.lexicon.text.opaque import masked
-from hedgerow.proxy.rewriting.frames import breaks_off
+from ...lexicon.text.opaque import masked
+from .frames import breaks_off
 
 _SPACED = re.compile(r"(?<=\w) (?=(?:n['’]t|['’](?:s|m|re|ve|ll|d))\b)|(?<=[\w\"”)]) (?=[.,!?](?:\s|$))")
 _OFTEN = r"(?:just|also|really|never|always|still|recently|actually|only|even|personally|honestly|do not|don['’]t|did not|didn['’]t|have not|haven['’]t)"

@@ -8,16 +8,18 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from zlib import crc32
 
-from hedgerow.lexicon import NO_HEDGE, Frame, FrameKind, Hedge, Match, load
-from hedgerow.lexicon.text.english import AUXILIARIES, PARTICIPLES, PAST_VERBS
-from hedgerow.lexicon.text.language import known_language_of
-from hedgerow.lexicon.text.sentences import Piece
-from hedgerow.lexicon.text.shape import Shape, led_in, shape
-from hedgerow.proxy.computing import compute
-from hedgerow.proxy.errors import StepFailed
-from hedgerow.proxy.outcomes import Reason
-from hedgerow.proxy.rewriting import frames
-from hedgerow.proxy.rewriting.asserting import (
+from ...lexicon import NO_HEDGE, Frame, FrameKind, Hedge, Match, load
+from ...lexicon.text.english import AUXILIARIES, PARTICIPLES, PAST_VERBS
+from ...lexicon.text.language import known_language_of
+from ...lexicon.text.sentences import Piece
+from ...lexicon.text.shape import Shape, led_in, shape
+from ..computing import compute
+from ..errors import StepFailed
+from ..outcomes import Reason
+from ..types import Rewrite, RewriteRequest
+from ..upstreams.asking import RewriterFactory, RouteContext
+from . import frames
+from .asserting import (
     after_label,
     by_whom_at,
     hedges_itself,
@@ -26,12 +28,10 @@ from hedgerow.proxy.rewriting.asserting import (
     main_sentence,
     takes_no_stand,
 )
-from hedgerow.proxy.rewriting.frames import KEPT_INSIDE, Surroundings, capitalise, lowers, nearest_foreign
-from hedgerow.proxy.rewriting.guard import LONG
-from hedgerow.proxy.rewriting.strip import Strippers
-from hedgerow.proxy.rewriting.talk import is_cut_off
-from hedgerow.proxy.types import Rewrite, RewriteRequest
-from hedgerow.proxy.upstreams.asking import RewriterFactory, RouteContext
+from .frames import KEPT_INSIDE, Surroundings, capitalise, lowers, nearest_foreign
+from .guard import LONG
+from .strip import Strippers
+from .talk import is_cut_off
 
 WITHIN: frozenset[FrameKind] = frozenset({"adverb", "modal", "fragment", "closing"})
 """Kinds of frames that put nothing before a clause."""

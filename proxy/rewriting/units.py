@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from hedgerow.lexicon.text.english import ADVERBS, BE
-from hedgerow.lexicon.text.sentences import Piece
-from hedgerow.lexicon.text.words import word_set
-from hedgerow.proxy.rewriting.doubt import Doubt
-from hedgerow.proxy.rewriting.verbs import HAVE, Form, is_participle
-from hedgerow.proxy.rewriting.words import Word
+from ...lexicon.text.english import ADVERBS, BE
+from ...lexicon.text.sentences import Piece
+from ...lexicon.text.words import word_set
+from .doubt import Doubt
+from .verbs import HAVE, Form, is_participle
+from .words import Word
 
 _MOVABLE = ADVERBS - word_set("not never ever only even just all both each perhaps maybe possibly probably")
 _STOP_IN_QUOTATION = re.compile(r"[.,](?=[\"”»])")

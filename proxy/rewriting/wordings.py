@@ -7,12 +7,12 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
-from hedgerow.calibration import Beta
-from hedgerow.lexicon import Lexicon, Match, Register, Retriever, offered
-from hedgerow.lexicon.hedges.entries import Voice
-from hedgerow.lexicon.hedges.offered import Wordings
-from hedgerow.lexicon.hedges.retrieval import NEAR_TIE
-from hedgerow.lexicon.text.opaque import masked
+from ...calibration import Beta
+from ...lexicon import Lexicon, Match, Register, Retriever, offered
+from ...lexicon.hedges.entries import Voice
+from ...lexicon.hedges.offered import Wordings
+from ...lexicon.hedges.retrieval import NEAR_TIE
+from ...lexicon.text.opaque import masked
 
 Tone = Literal["neutral", "formal", "casual"]
 

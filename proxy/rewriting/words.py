@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from hedgerow.lexicon.text.sentences import Piece
-from hedgerow.lexicon.text.words import open_contraction, straight
+from ...lexicon.text.sentences import Piece
+from ...lexicon.text.words import open_contraction, straight
 
 _TOKEN = re.compile(
     r"(?P<word>[^\W_]+(?:[.,](?=\d)\d+|[-'](?=[^\W_])[^\W_]+)*)|(?P<strong>[;:])|(?P<soft>[.,!…\"'“”‘«»„])|(?P<dash>[–—])|(?P<sign>\S)"

@@ -6,16 +6,16 @@ import re
 
 import structlog
 
-from hedgerow.calibration.promises.certificate import Certificate
-from hedgerow.proxy.audit.certificates import Damaged, StoredCertificates
-from hedgerow.proxy.audit.engine import Engine
-from hedgerow.proxy.audit.operators import read_alarms
-from hedgerow.proxy.audit.store import hash_key
-from hedgerow.proxy.config import Route, Settings
-from hedgerow.proxy.errors import StoreError
-from hedgerow.proxy.monitoring.promises import ID_LENGTH
-from hedgerow.proxy.outcomes import Uncovered
-from hedgerow.proxy.types import Standing
+from ...calibration.promises.certificate import Certificate
+from ..audit.certificates import Damaged, StoredCertificates
+from ..audit.engine import Engine
+from ..audit.operators import read_alarms
+from ..audit.store import hash_key
+from ..config import Route, Settings
+from ..errors import StoreError
+from ..monitoring.promises import ID_LENGTH
+from ..outcomes import Uncovered
+from ..types import Standing
 
 log = structlog.get_logger(__name__)
 _BROKEN = re.compile(r"promise \d+")

@@ -9,15 +9,15 @@ from functools import partial
 
 import structlog
 
-from hedgerow.calibration import ActiveMap, FittedMap, MapRegistry
-from hedgerow.calibration.errors import CalibrationError
-from hedgerow.calibration.registry import UNCALIBRATED, Assignment, choose, scopes
-from hedgerow.proxy.audit.engine import Engine, open_engine, sqlite_file
-from hedgerow.proxy.audit.maps import StoredMaps
-from hedgerow.proxy.config import Route, Settings
-from hedgerow.proxy.errors import ConfigError
-from hedgerow.proxy.services.active_certificate import ActiveCertificates
-from hedgerow.proxy.types import CLAIM_SIGNAL, Standing
+from ...calibration import ActiveMap, FittedMap, MapRegistry
+from ...calibration.errors import CalibrationError
+from ...calibration.registry import UNCALIBRATED, Assignment, choose, scopes
+from ..audit.engine import Engine, open_engine, sqlite_file
+from ..audit.maps import StoredMaps
+from ..config import Route, Settings
+from ..errors import ConfigError
+from ..types import CLAIM_SIGNAL, Standing
+from .active_certificate import ActiveCertificates
 
 Scopes = dict[tuple[str | None, str | None], tuple[str, ...]]
 log = structlog.get_logger(__name__)

@@ -11,7 +11,7 @@ from typing import Any
 
 import structlog
 
-from hedgerow.proxy.types import Json
+from ..types import Json
 
 log = structlog.get_logger(__name__)
 

@@ -14,8 +14,8 @@ from typing import Any, Protocol
 
 import structlog
 
-from hedgerow.proxy.config.access import Counting
-from hedgerow.proxy.config.redis import DOWN_S, redis_client
+from ..config.access import Counting
+from ..config.redis import DOWN_S, redis_client
 
 log = structlog.get_logger(__name__)
 

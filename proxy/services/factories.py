@@ -11,32 +11,32 @@ from dataclasses import fields
 from functools import partial
 from math import inf
 
-from hedgerow.calibration.decision import Action, Costs, decide, thresholds
-from hedgerow.lexicon import Hedge, LexiconError, load
-from hedgerow.lexicon.text.language import known
-from hedgerow.proxy.clustering import asked_support, stated_support
-from hedgerow.proxy.clustering.judged_support import JudgedSupport
-from hedgerow.proxy.clustering.local import LocalJudge, missing
-from hedgerow.proxy.clustering.support import SentenceSupport
-from hedgerow.proxy.config import Route, Settings
-from hedgerow.proxy.config.kinds import JUDGES, REWRITERS, SIGNALS
-from hedgerow.proxy.errors import ConfigError
-from hedgerow.proxy.grading.online import RouteGrader
-from hedgerow.proxy.outcomes import Reason
-from hedgerow.proxy.pipeline.job import Job
-from hedgerow.proxy.pipeline.placing import Placer
-from hedgerow.proxy.pipeline.sampling.cache import MemoryCache, RedisCache
-from hedgerow.proxy.pipeline.sampling.sharing import Sharing
-from hedgerow.proxy.pipeline.steps import LongAnswerPipeline, RoutePipeline, RouteWording
-from hedgerow.proxy.protocols import Asker, Rewriter, Supporter, Upstream
-from hedgerow.proxy.rewriting import Choice, FactGuard, Reader, TemplateRewriter, reader_of
-from hedgerow.proxy.rewriting.decider import deciders
-from hedgerow.proxy.rewriting.entailment import CrossEncoderEntailment, LocalEntailment
-from hedgerow.proxy.rewriting.frames import LOW
-from hedgerow.proxy.services.active_map import ActiveMaps
-from hedgerow.proxy.spending.prices import Prices, open_prices
-from hedgerow.proxy.types import CLAIM_SIGNAL
-from hedgerow.proxy.upstreams.asking import Prompting, RouteContext, SupporterFactory
+from ...calibration.decision import Action, Costs, decide, thresholds
+from ...lexicon import Hedge, LexiconError, load
+from ...lexicon.text.language import known
+from ..clustering import asked_support, stated_support
+from ..clustering.judged_support import JudgedSupport
+from ..clustering.local import LocalJudge, missing
+from ..clustering.support import SentenceSupport
+from ..config import Route, Settings
+from ..config.kinds import JUDGES, REWRITERS, SIGNALS
+from ..errors import ConfigError
+from ..grading.online import RouteGrader
+from ..outcomes import Reason
+from ..pipeline.job import Job
+from ..pipeline.placing import Placer
+from ..pipeline.sampling.cache import MemoryCache, RedisCache
+from ..pipeline.sampling.sharing import Sharing
+from ..pipeline.steps import LongAnswerPipeline, RoutePipeline, RouteWording
+from ..protocols import Asker, Rewriter, Supporter, Upstream
+from ..rewriting import Choice, FactGuard, Reader, TemplateRewriter, reader_of
+from ..rewriting.decider import deciders
+from ..rewriting.entailment import CrossEncoderEntailment, LocalEntailment
+from ..rewriting.frames import LOW
+from ..spending.prices import Prices, open_prices
+from ..types import CLAIM_SIGNAL
+from ..upstreams.asking import Prompting, RouteContext, SupporterFactory
+from .active_map import ActiveMaps
 
 
 def route_pipelines(

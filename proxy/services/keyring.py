@@ -6,10 +6,10 @@ import time
 from collections.abc import Mapping
 from typing import Literal
 
-from hedgerow.proxy.audit.engine import Engine
-from hedgerow.proxy.audit.keys import Secret, read_secrets
-from hedgerow.proxy.errors import Unauthorized
-from hedgerow.proxy.types import Key
+from ..audit.engine import Engine
+from ..audit.keys import Secret, read_secrets
+from ..errors import Unauthorized
+from ..types import Key
 
 
 class KeyRing:

@@ -12,10 +12,10 @@ from functools import partial
 
 import anyio
 
-from hedgerow.proxy.errors import RateLimited
-from hedgerow.proxy.monitoring.metrics import Metrics
-from hedgerow.proxy.services.counting import Ask, Counters, Taken
-from hedgerow.proxy.types import BYTES_A_TOKEN, Key
+from ..errors import RateLimited
+from ..monitoring.metrics import Metrics
+from ..types import BYTES_A_TOKEN, Key
+from .counting import Ask, Counters, Taken
 
 MINUTE = 60
 FIRST_GUESS = 1000

@@ -18,14 +18,14 @@ import anyio
 import anyio.to_thread
 import structlog
 
-from hedgerow.proxy.audit import operators
-from hedgerow.proxy.audit.operators import RouteState
-from hedgerow.proxy.audit.store import AuditStore
-from hedgerow.proxy.config import Route, Settings, load
-from hedgerow.proxy.config.lazy import load_object
-from hedgerow.proxy.errors import ConfigError, StoreError
-from hedgerow.proxy.services.routes import effective
-from hedgerow.proxy.services.services import (
+from ..audit import operators
+from ..audit.operators import RouteState
+from ..audit.store import AuditStore
+from ..config import Route, Settings, load
+from ..config.lazy import load_object
+from ..errors import ConfigError, StoreError
+from .routes import effective
+from .services import (
     REHEARSAL,
     ROUTE_PIPELINES,
     STORED_MAPS,
@@ -33,17 +33,17 @@ from hedgerow.proxy.services.services import (
     Services,
     check_libraries,
 )
-from hedgerow.proxy.services.upstreams import OpenUpstream, UpstreamPool, by_name
+from .upstreams import OpenUpstream, UpstreamPool, by_name
 
 if TYPE_CHECKING:
-    from hedgerow.calibration import ActiveMap
-    from hedgerow.proxy.monitoring.drift import RouteHealth
-    from hedgerow.proxy.monitoring.promises import RoutePromises
-    from hedgerow.proxy.monitoring.watching import Watched
-    from hedgerow.proxy.pipeline.steps import RoutePipeline
-    from hedgerow.proxy.protocols import Upstream
-    from hedgerow.proxy.services.active_map import ActiveMaps
-    from hedgerow.proxy.types import Standing
+    from ...calibration import ActiveMap
+    from ..monitoring.drift import RouteHealth
+    from ..monitoring.promises import RoutePromises
+    from ..monitoring.watching import Watched
+    from ..pipeline.steps import RoutePipeline
+    from ..protocols import Upstream
+    from ..types import Standing
+    from .active_map import ActiveMaps
 
 log = structlog.get_logger(__name__)
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from hedgerow.proxy.audit.operators import RouteState
-from hedgerow.proxy.config import Settings
-from hedgerow.proxy.types import Json
+from ..audit.operators import RouteState
+from ..config import Settings
+from ..types import Json
 
 if TYPE_CHECKING:
-    from hedgerow.calibration import ActiveMap
-    from hedgerow.proxy.monitoring.drift import RouteHealth
-    from hedgerow.proxy.monitoring.promises import RoutePromises
+    from ...calibration import ActiveMap
+    from ..monitoring.drift import RouteHealth
+    from ..monitoring.promises import RoutePromises
 
 
 def effective(settings: Settings, states: Mapping[str, RouteState]) -> Settings:

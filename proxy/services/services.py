@@ -15,24 +15,24 @@ from typing import TYPE_CHECKING, cast
 
 import anyio.to_thread
 
-from hedgerow.proxy.audit.engine import unusable_address
-from hedgerow.proxy.audit.spool import unwritable
-from hedgerow.proxy.config import EmbeddedUpstream, Settings
-from hedgerow.proxy.config.lazy import load_object
-from hedgerow.proxy.errors import ConfigError
-from hedgerow.proxy.monitoring.metrics import Metrics
-from hedgerow.proxy.protocols import Upstream
-from hedgerow.proxy.services.background import Background
-from hedgerow.proxy.services.keyring import KeyRing
-from hedgerow.proxy.services.limits import Limits
-from hedgerow.proxy.services.upstreams import UpstreamPool, by_name
-from hedgerow.proxy.spending.budgets import Budgets
+from ..audit.engine import unusable_address
+from ..audit.spool import unwritable
+from ..config import EmbeddedUpstream, Settings
+from ..config.lazy import load_object
+from ..errors import ConfigError
+from ..monitoring.metrics import Metrics
+from ..protocols import Upstream
+from ..spending.budgets import Budgets
+from .background import Background
+from .keyring import KeyRing
+from .limits import Limits
+from .upstreams import UpstreamPool, by_name
 
 if TYPE_CHECKING:
-    from hedgerow.proxy.audit.store import AuditStore
-    from hedgerow.proxy.monitoring.tracing import Tracing
-    from hedgerow.proxy.pipeline.steps import RoutePipeline
-    from hedgerow.proxy.services.active_map import ActiveMaps
+    from ..audit.store import AuditStore
+    from ..monitoring.tracing import Tracing
+    from ..pipeline.steps import RoutePipeline
+    from .active_map import ActiveMaps
 
 REHEARSAL = "hedgerow.proxy.pipeline.rehearsal:rehearse"
 ROUTE_PIPELINES = "hedgerow.proxy.services.factories:route_pipelines"

@@ -12,22 +12,22 @@ from pathlib import Path
 import anyio.to_thread
 import structlog
 
-from hedgerow.proxy.audit import leases
-from hedgerow.proxy.audit.engine import shown_address
-from hedgerow.proxy.audit.spool import unwritable
-from hedgerow.proxy.audit.store import AuditStore, open_store, purge_regularly, sum_up_regularly
-from hedgerow.proxy.config import Settings
-from hedgerow.proxy.errors import ConfigError, StoreError
-from hedgerow.proxy.monitoring.metrics import NOW_EVERY_S, Metrics
-from hedgerow.proxy.services.background import Background
-from hedgerow.proxy.services.counting import open_counters
-from hedgerow.proxy.services.keyring import KeyRing
-from hedgerow.proxy.services.limits import Limits
-from hedgerow.proxy.services.reload import ConfigReloader
-from hedgerow.proxy.services.services import RefCount, Services, check_libraries, open_tracing
-from hedgerow.proxy.services.watching import watch
-from hedgerow.proxy.spending.budgets import Budgets
-from hedgerow.proxy.spending.counting import open_spending
+from ..audit import leases
+from ..audit.engine import shown_address
+from ..audit.spool import unwritable
+from ..audit.store import AuditStore, open_store, purge_regularly, sum_up_regularly
+from ..config import Settings
+from ..errors import ConfigError, StoreError
+from ..monitoring.metrics import NOW_EVERY_S, Metrics
+from ..spending.budgets import Budgets
+from ..spending.counting import open_spending
+from .background import Background
+from .counting import open_counters
+from .keyring import KeyRing
+from .limits import Limits
+from .reload import ConfigReloader
+from .services import RefCount, Services, check_libraries, open_tracing
+from .watching import watch
 
 log = structlog.get_logger(__name__)
 

@@ -6,18 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hedgerow.proxy.config import GroupUpstream, Route, Settings
-from hedgerow.proxy.config import Upstream as UpstreamSettings
-from hedgerow.proxy.config.lazy import load_object
-from hedgerow.proxy.config.sections import check_known
-from hedgerow.proxy.protocols import Upstream
-from hedgerow.proxy.upstreams.circuits import CallCounter, WatchedUpstream
-from hedgerow.proxy.upstreams.converting import Converting
-from hedgerow.proxy.upstreams.group import Group
+from ..config import GroupUpstream, Route, Settings
+from ..config import Upstream as UpstreamSettings
+from ..config.lazy import load_object
+from ..config.sections import check_known
+from ..protocols import Upstream
+from ..upstreams.circuits import CallCounter, WatchedUpstream
+from ..upstreams.converting import Converting
+from ..upstreams.group import Group
 
 if TYPE_CHECKING:
-    from hedgerow.proxy.config.upstreams import Single
-    from hedgerow.proxy.monitoring.tracing import Tracing
+    from ..config.upstreams import Single
+    from ..monitoring.tracing import Tracing
 
 
 @dataclass(slots=True)

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from hedgerow.proxy.audit.store import AuditStore
-from hedgerow.proxy.audit.verdicts import PICKED, Verdict, VerdictResult
-from hedgerow.proxy.errors import StoreError
-from hedgerow.proxy.monitoring.metrics import Metrics
-from hedgerow.proxy.pipeline.job import Job
-from hedgerow.proxy.pipeline.result import Result
-from hedgerow.proxy.services.services import Services
+from ..audit.store import AuditStore
+from ..audit.verdicts import PICKED, Verdict, VerdictResult
+from ..errors import StoreError
+from ..monitoring.metrics import Metrics
+from ..pipeline.job import Job
+from ..pipeline.result import Result
+from .services import Services
 
 if TYPE_CHECKING:
-    from hedgerow.proxy.grading.online import RouteGrader
+    from ..grading.online import RouteGrader
 
 log = structlog.get_logger(__name__)
 

@@ -8,10 +8,10 @@ import time
 import anyio.to_thread
 import structlog
 
-from hedgerow.proxy.audit import leases
-from hedgerow.proxy.config.lazy import load_object
-from hedgerow.proxy.errors import StoreError
-from hedgerow.proxy.services.reload import POLL_S, ConfigReloader
+from ..audit import leases
+from ..config.lazy import load_object
+from ..errors import StoreError
+from .reload import POLL_S, ConfigReloader
 
 log = structlog.get_logger(__name__)
 

@@ -8,15 +8,15 @@ from math import exp, isfinite, log
 
 import numpy as np
 
-from hedgerow.calibration import Beta, FittedMap
-from hedgerow.calibration.logistic import fit_logistic
-from hedgerow.proxy.errors import StepFailed
-from hedgerow.proxy.outcomes import Reason
-from hedgerow.proxy.protocols import ConfidenceSignal
-from hedgerow.proxy.signals.semantic import SemanticSignal
-from hedgerow.proxy.signals.token import TokenSignal
-from hedgerow.proxy.types import Clustering, Sample
-from hedgerow.proxy.upstreams.asking import RouteContext, SignalFactory
+from ...calibration import Beta, FittedMap
+from ...calibration.logistic import fit_logistic
+from ..errors import StepFailed
+from ..outcomes import Reason
+from ..protocols import ConfidenceSignal
+from ..types import Clustering, Sample
+from ..upstreams.asking import RouteContext, SignalFactory
+from .semantic import SemanticSignal
+from .token import TokenSignal
 
 COMBINED = ("semantic", "token")
 """The signals that `signal: combined` combines."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean
 
-from hedgerow.calibration import Beta
-from hedgerow.proxy.clustering.support import SentenceSupport, beta_of
-from hedgerow.proxy.types import Clustering, Sample
-from hedgerow.proxy.upstreams.asking import RouteContext, SignalFactory
+from ...calibration import Beta
+from ..clustering.support import SentenceSupport, beta_of
+from ..types import Clustering, Sample
+from ..upstreams.asking import RouteContext, SignalFactory
 
 
 class ConsistencySignal:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hedgerow.calibration import Beta
-from hedgerow.lexicon import EmbeddingReader, LexiconError, ModelReader, Reader, perceive
-from hedgerow.lexicon.text.language import language_of
-from hedgerow.proxy.clustering.embeddings import OnnxEncoder
-from hedgerow.proxy.computing import compute
-from hedgerow.proxy.config import ReaderModel
-from hedgerow.proxy.errors import StepFailed
-from hedgerow.proxy.outcomes import Reason
-from hedgerow.proxy.types import Clustering, Sample
-from hedgerow.proxy.upstreams.asking import Prompting, RouteContext, SignalFactory
+from ...calibration import Beta
+from ...lexicon import EmbeddingReader, LexiconError, ModelReader, Reader, perceive
+from ...lexicon.text.language import language_of
+from ..clustering.embeddings import OnnxEncoder
+from ..computing import compute
+from ..config import ReaderModel
+from ..errors import StepFailed
+from ..outcomes import Reason
+from ..types import Clustering, Sample
+from ..upstreams.asking import Prompting, RouteContext, SignalFactory
 
 READING_TOKENS = 20
 """Token limit of a model's reply about how confident an answer sounds: a number and a few words."""

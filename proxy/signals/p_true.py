@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from math import exp
 from typing import Any
 
-from hedgerow.calibration import Beta
-from hedgerow.proxy.errors import StepFailed
-from hedgerow.proxy.outcomes import Reason
-from hedgerow.proxy.types import Clustering, Json, Sample
-from hedgerow.proxy.upstreams.asking import Prompting, RouteContext, SignalFactory, user
+from ...calibration import Beta
+from ..errors import StepFailed
+from ..outcomes import Reason
+from ..types import Clustering, Json, Sample
+from ..upstreams.asking import Prompting, RouteContext, SignalFactory, user
 
 Ask = Callable[[str], Awaitable[Json]]
 """Sends a prompt to the model with OPTIONS and returns the completion object."""

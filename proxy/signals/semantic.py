@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hedgerow.calibration import Beta
-from hedgerow.proxy.clustering.agreement import agreeing, is_sentence
-from hedgerow.proxy.clustering.declining import declines
-from hedgerow.proxy.computing import compute
-from hedgerow.proxy.types import Clustering, Sample
-from hedgerow.proxy.upstreams.asking import RouteContext, SignalFactory
+from ...calibration import Beta
+from ..clustering.agreement import agreeing, is_sentence
+from ..clustering.declining import declines
+from ..computing import compute
+from ..types import Clustering, Sample
+from ..upstreams.asking import RouteContext, SignalFactory
 
 
 class SemanticSignal:

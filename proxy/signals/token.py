@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import exp
 
-from hedgerow.calibration import Beta
-from hedgerow.calibration.scores import fit_moments
-from hedgerow.proxy.errors import StepFailed
-from hedgerow.proxy.outcomes import Reason
-from hedgerow.proxy.types import Clustering, Sample
-from hedgerow.proxy.upstreams.asking import RouteContext, SignalFactory
+from ...calibration import Beta
+from ...calibration.scores import fit_moments
+from ..errors import StepFailed
+from ..outcomes import Reason
+from ..types import Clustering, Sample
+from ..upstreams.asking import RouteContext, SignalFactory
 
 ROUNDING = 1e-3
 """Runtimes that sum in half precision report log-probabilities slightly above 0 for certain tokens."""

@@ -13,14 +13,14 @@ from fnmatch import fnmatchcase
 
 import structlog
 
-from hedgerow.proxy.audit.budgets import Ask, Spent, Standing, fits, today
-from hedgerow.proxy.config import Budget
-from hedgerow.proxy.errors import StoreError
-from hedgerow.proxy.monitoring.metrics import Metrics
-from hedgerow.proxy.outcomes import Reason
-from hedgerow.proxy.spending.counting import KEPT_S, Spending
-from hedgerow.proxy.spending.prices import Prices
-from hedgerow.proxy.types import BYTES_A_TOKEN, Usage
+from ..audit.budgets import Ask, Spent, Standing, fits, today
+from ..config import Budget
+from ..errors import StoreError
+from ..monitoring.metrics import Metrics
+from ..outcomes import Reason
+from ..types import BYTES_A_TOKEN, Usage
+from .counting import KEPT_S, Spending
+from .prices import Prices
 
 log = structlog.get_logger(__name__)
 

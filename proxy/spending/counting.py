@@ -10,12 +10,12 @@ from uuid import uuid4
 
 import anyio.to_thread
 
-from hedgerow.proxy.audit import budgets
-from hedgerow.proxy.audit.budgets import FORGETTING, LEASE_S, Ask, Spent, Standing, Taken
-from hedgerow.proxy.audit.store import AuditStore
-from hedgerow.proxy.config.access import Counting
-from hedgerow.proxy.config.redis import redis_client
-from hedgerow.proxy.errors import StoreError
+from ..audit import budgets
+from ..audit.budgets import FORGETTING, LEASE_S, Ask, Spent, Standing, Taken
+from ..audit.store import AuditStore
+from ..config.access import Counting
+from ..config.redis import redis_client
+from ..errors import StoreError
 
 TIMEOUT_S = 2.0
 """Seconds that a request waits for its budgets to be read."""

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from hedgerow.proxy.config import ModelPrice
-from hedgerow.proxy.config import Prices as PriceSettings
-from hedgerow.proxy.spending import tables
-from hedgerow.proxy.spending.tables import Price
-from hedgerow.proxy.types import Usage
+from ..config import ModelPrice
+from ..config import Prices as PriceSettings
+from ..types import Usage
+from . import tables
+from .tables import Price
 
 
 @dataclass(frozen=True, slots=True)

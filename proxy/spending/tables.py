@@ -17,7 +17,7 @@ from typing import Any
 
 import orjson
 
-from hedgerow.proxy.types import Usage
+from ..types import Usage
 
 SHIPPED = Path(__file__).with_name("prices.json")
 LITELLM = "model_prices_and_context_window_backup.json"

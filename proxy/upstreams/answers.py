@@ -8,8 +8,8 @@ from typing import Any
 
 import orjson
 
-from hedgerow.proxy.errors import BadRequest, NotFound, UpstreamError, UpstreamRejected
-from hedgerow.proxy.types import Json, Sample, Usage
+from ..errors import BadRequest, NotFound, UpstreamError, UpstreamRejected
+from ..types import Json, Sample, Usage
 
 MAX_TOKENS = 2**31 - 1
 _ANSWERING = frozenset(["choices", "output", "content"])

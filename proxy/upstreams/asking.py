@@ -6,15 +6,15 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from hedgerow.proxy.config import Route
-from hedgerow.proxy.errors import ProxyError, StepFailed
-from hedgerow.proxy.outcomes import Reason
-from hedgerow.proxy.protocols import Asker, Call, Clusterer, ConfidenceSignal, Rewriter, Supporter, Upstream
-from hedgerow.proxy.types import Json, Standing, Usage
-from hedgerow.proxy.upstreams.answers import sample_of, usage_of
+from ..config import Route
+from ..errors import ProxyError, StepFailed
+from ..outcomes import Reason
+from ..protocols import Asker, Call, Clusterer, ConfidenceSignal, Rewriter, Supporter, Upstream
+from ..types import Json, Standing, Usage
+from .answers import sample_of, usage_of
 
 if TYPE_CHECKING:
-    from hedgerow.calibration import ActiveMap
+    from ...calibration import ActiveMap
 
 Spent = Callable[[Usage], None]
 """Callback that receives the token usage of a call."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hedgerow.proxy.errors import UpstreamError
-from hedgerow.proxy.types import Json
+from ..errors import UpstreamError
+from ..types import Json
 
 SAID_ONCE = frozenset(["role", "type", "id", "name", "index", "object", "signature"])
 """Text fields of a delta that are sent once and not concatenated."""

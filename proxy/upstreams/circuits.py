@@ -14,10 +14,10 @@ from typing import Any, Literal
 
 import structlog
 
-from hedgerow.proxy.config import Circuit as Settings
-from hedgerow.proxy.errors import Overloaded, ProxyError, UpstreamError, UpstreamRejected
-from hedgerow.proxy.protocols import Call, RawCall, Relay, Tunnels, Upstream
-from hedgerow.proxy.types import Json
+from ..config import Circuit as Settings
+from ..errors import Overloaded, ProxyError, UpstreamError, UpstreamRejected
+from ..protocols import Call, RawCall, Relay, Tunnels, Upstream
+from ..types import Json
 
 log = structlog.get_logger(__name__)
 

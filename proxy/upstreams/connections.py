@@ -12,8 +12,8 @@ from urllib.parse import SplitResult
 
 from aiohappyeyeballs import start_connection
 
-from hedgerow.proxy.errors import UpstreamError, UpstreamTimeout
-from hedgerow.proxy.upstreams.wire import Answer, Connection
+from ..errors import UpstreamError, UpstreamTimeout
+from .wire import Answer, Connection
 
 PORTS = {"http": 80, "https": 443}
 KEEP_S = 4.0

@@ -10,13 +10,13 @@ from typing import TypeVar
 
 import orjson
 
-from hedgerow.proxy.computing import compute
-from hedgerow.proxy.errors import BadRequest, UpstreamRejected
-from hedgerow.proxy.outcomes import Reason
-from hedgerow.proxy.protocols import Call, RawCall, Relay, Tunnels, Upstream
-from hedgerow.proxy.types import Completion, Json
-from hedgerow.proxy.upstreams.answers import checked_completion, once, request_of
-from hedgerow.proxy.upstreams.dialects.conversions import CONVERSIONS, Conversion, LiveAnswer, answers
+from ..computing import compute
+from ..errors import BadRequest, UpstreamRejected
+from ..outcomes import Reason
+from ..protocols import Call, RawCall, Relay, Tunnels, Upstream
+from ..types import Completion, Json
+from .answers import checked_completion, once, request_of
+from .dialects.conversions import CONVERSIONS, Conversion, LiveAnswer, answers
 
 CHAT = "/chat/completions"
 LARGE = 500

@@ -17,14 +17,14 @@ from typing import Any
 
 import orjson
 
-from hedgerow.proxy.config import EmbeddedUpstream
-from hedgerow.proxy.errors import BadRequest, NotFound, Overloaded, ProxyError
-from hedgerow.proxy.outcomes import Reason
-from hedgerow.proxy.protocols import Call, RawCall, Relay
-from hedgerow.proxy.types import Json
-from hedgerow.proxy.upstreams import sse
-from hedgerow.proxy.upstreams.answers import asked, check_served, once
-from hedgerow.proxy.upstreams.llama import Answer, Drawn, Llama, OnText, Options, Prompt, model_file
+from ..config import EmbeddedUpstream
+from ..errors import BadRequest, NotFound, Overloaded, ProxyError
+from ..outcomes import Reason
+from ..protocols import Call, RawCall, Relay
+from ..types import Json
+from . import sse
+from .answers import asked, check_served, once
+from .llama import Answer, Drawn, Llama, OnText, Options, Prompt, model_file
 
 SELF = "the embedded model"
 SECONDS_PER_QUEUED_CALL = 2.0

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field, replace
 
 import structlog
 
-from hedgerow.proxy.config import GroupUpstream
-from hedgerow.proxy.errors import ProxyError
-from hedgerow.proxy.protocols import Call, RawCall, Relay, Tunnels, Upstream
-from hedgerow.proxy.types import Completion, Json
-from hedgerow.proxy.upstreams.answers import renamed
-from hedgerow.proxy.upstreams.circuits import WatchedUpstream
+from ..config import GroupUpstream
+from ..errors import ProxyError
+from ..protocols import Call, RawCall, Relay, Tunnels, Upstream
+from ..types import Completion, Json
+from .answers import renamed
+from .circuits import WatchedUpstream
 
 log = structlog.get_logger(__name__)
 

@@ -11,16 +11,16 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 import anyio.to_thread
 import orjson
 
-from hedgerow.proxy.config import HttpUpstream
-from hedgerow.proxy.errors import UpstreamError, UpstreamRejected
-from hedgerow.proxy.protocols import Call, RawCall, Relay
-from hedgerow.proxy.types import KEY_HEADERS, Completion, Json
-from hedgerow.proxy.upstreams.answers import checked_completion
-from hedgerow.proxy.upstreams.connections import PORTS, Asked, Connections, authority
-from hedgerow.proxy.upstreams.dialects.served import whole
-from hedgerow.proxy.upstreams.dialects.table import DIALECTS
-from hedgerow.proxy.upstreams.retries import with_retries
-from hedgerow.proxy.upstreams.wire import Answer
+from ..config import HttpUpstream
+from ..errors import UpstreamError, UpstreamRejected
+from ..protocols import Call, RawCall, Relay
+from ..types import KEY_HEADERS, Completion, Json
+from .answers import checked_completion
+from .connections import PORTS, Asked, Connections, authority
+from .dialects.served import whole
+from .dialects.table import DIALECTS
+from .retries import with_retries
+from .wire import Answer
 
 HOP_BY_HOP = frozenset(
     [

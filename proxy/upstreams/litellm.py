@@ -16,15 +16,15 @@ from typing import Any
 import anyio.to_thread
 import orjson
 
-from hedgerow.proxy.config import LiteLLMUpstream
-from hedgerow.proxy.errors import ConfigError, NotFound, UpstreamError, UpstreamRejected, UpstreamTimeout
-from hedgerow.proxy.protocols import Call, RawCall, Relay
-from hedgerow.proxy.types import Json
-from hedgerow.proxy.upstreams import sse
-from hedgerow.proxy.upstreams.answers import asked, check_served, checked_completion, once
-from hedgerow.proxy.upstreams.dialects.chat_stream import ServedChat
-from hedgerow.proxy.upstreams.dialects.served import whole
-from hedgerow.proxy.upstreams.retries import with_retries
+from ..config import LiteLLMUpstream
+from ..errors import ConfigError, NotFound, UpstreamError, UpstreamRejected, UpstreamTimeout
+from ..protocols import Call, RawCall, Relay
+from ..types import Json
+from . import sse
+from .answers import asked, check_served, checked_completion, once
+from .dialects.chat_stream import ServedChat
+from .dialects.served import whole
+from .retries import with_retries
 
 INSTALL = "pip install 'hedgerow[litellm]'"
 SELF = "an upstream of `provider: litellm`"

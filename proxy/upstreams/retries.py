@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
-from hedgerow.proxy.errors import UpstreamError, UpstreamRejected
-from hedgerow.proxy.protocols import Call
-from hedgerow.proxy.types import Json
+from ..errors import UpstreamError, UpstreamRejected
+from ..protocols import Call
+from ..types import Json
 
 log = structlog.get_logger(__name__)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from hedgerow.proxy.types import Json
+from ..types import Json
 
 DONE = b"data: [DONE]\n\n"
 KEEP_ALIVE = b": keep-alive\n\n"

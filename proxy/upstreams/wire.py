@@ -13,7 +13,7 @@ from collections.abc import AsyncIterable
 
 import httptools
 
-from hedgerow.proxy.errors import UpstreamError, UpstreamTimeout
+from ..errors import UpstreamError, UpstreamTimeout
 
 Pairs = list[tuple[bytes, bytes]]
 MOST_HEAD = 64 * 1024

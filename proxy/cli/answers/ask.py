@@ -14,16 +14,16 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from hedgerow.proxy.cli.shared.messages import counted, one_sentence, stop
-from hedgerow.proxy.cli.shared.options import CONFIG, ConfigPath, ModelToAsk, RouteOrFirst
-from hedgerow.proxy.cli.shared.settings import calibrating_route, configuration
-from hedgerow.proxy.config import Route, Settings
-from hedgerow.proxy.monitoring.diagrams import density_bars
-from hedgerow.proxy.pipeline.job import job_of
-from hedgerow.proxy.pipeline.result import Result, Run
-from hedgerow.proxy.pipeline.run import calibrate
-from hedgerow.proxy.services.services import open_pipelines
-from hedgerow.proxy.types import READERS
+from ...config import Route, Settings
+from ...monitoring.diagrams import density_bars
+from ...pipeline.job import job_of
+from ...pipeline.result import Result, Run
+from ...pipeline.run import calibrate
+from ...services.services import open_pipelines
+from ...types import READERS
+from ..shared.messages import counted, one_sentence, stop
+from ..shared.options import CONFIG, ConfigPath, ModelToAsk, RouteOrFirst
+from ..shared.settings import calibrating_route, configuration
 
 WIDTH, LEAST_WIDTH = 36, 9
 """Columns of a drawn density: normal and minimum."""

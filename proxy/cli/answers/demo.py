@@ -12,9 +12,9 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from hedgerow.proxy.cli.shared.messages import one_sentence
-from hedgerow.proxy.dashboard.render import surprise
-from hedgerow.proxy.lab.demo import Demo, Round, load_demo, play, scores
+from ...dashboard.render import surprise
+from ...lab.demo import Demo, Round, load_demo, play, scores
+from ..shared.messages import one_sentence
 
 SHOWN_MEANINGS = 3
 BAR = 24

@@ -12,17 +12,17 @@ import anyio
 import orjson
 import typer
 
-from hedgerow.proxy.cli.shared.files import unreadable
-from hedgerow.proxy.cli.shared.judging import Judge, RouteName, Way, judging
-from hedgerow.proxy.cli.shared.lines import json_lines
-from hedgerow.proxy.cli.shared.messages import one_sentence, stop
-from hedgerow.proxy.cli.shared.options import CONFIG, ConfigPath
-from hedgerow.proxy.cli.shared.progress import advancing
-from hedgerow.proxy.errors import StepFailed
-from hedgerow.proxy.lab import reading
-from hedgerow.proxy.lab.reading import Judging
-from hedgerow.proxy.outcomes import explain
-from hedgerow.proxy.types import Json
+from ...errors import StepFailed
+from ...lab import reading
+from ...lab.reading import Judging
+from ...outcomes import explain
+from ...types import Json
+from ..shared.files import unreadable
+from ..shared.judging import Judge, RouteName, Way, judging
+from ..shared.lines import json_lines
+from ..shared.messages import one_sentence, stop
+from ..shared.options import CONFIG, ConfigPath
+from ..shared.progress import advancing
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line. The only format.")]
 Data = Annotated[Path | None, typer.Option(help="A file of such lines. Unset: standard input.")]

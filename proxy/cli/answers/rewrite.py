@@ -11,16 +11,16 @@ import anyio
 import orjson
 import typer
 
-from hedgerow.calibration import Beta
-from hedgerow.proxy.cli.shared.lines import json_lines
-from hedgerow.proxy.cli.shared.messages import one_sentence, stop
-from hedgerow.proxy.cli.shared.options import RouteOrFirst
-from hedgerow.proxy.cli.shared.settings import calibrating_route, configuration
-from hedgerow.proxy.config import Route, Settings
-from hedgerow.proxy.errors import InputError
-from hedgerow.proxy.lab.rewording import DEFAULT_ROUTE, WANTED, GivenAnswer, figures, open_reworder
-from hedgerow.proxy.outcomes import Reason, Status
-from hedgerow.proxy.pipeline.result import Result
+from ....calibration import Beta
+from ...config import Route, Settings
+from ...errors import InputError
+from ...lab.rewording import DEFAULT_ROUTE, WANTED, GivenAnswer, figures, open_reworder
+from ...outcomes import Reason, Status
+from ...pipeline.result import Result
+from ..shared.lines import json_lines
+from ..shared.messages import one_sentence, stop
+from ..shared.options import RouteOrFirst
+from ..shared.settings import calibrating_route, configuration
 
 
 def rewrite(

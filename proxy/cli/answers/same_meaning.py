@@ -8,12 +8,12 @@ from typing import Annotated
 import orjson
 import typer
 
-from hedgerow.proxy.cli.shared.lines import json_lines
-from hedgerow.proxy.cli.shared.messages import stop
-from hedgerow.proxy.clustering.embeddings import OnnxEncoder
-from hedgerow.proxy.clustering.prior import EmbeddingPrior
-from hedgerow.proxy.clustering.rules import judge_pair
-from hedgerow.proxy.errors import StepFailed
+from ...clustering.embeddings import OnnxEncoder
+from ...clustering.prior import EmbeddingPrior
+from ...clustering.rules import judge_pair
+from ...errors import StepFailed
+from ..shared.lines import json_lines
+from ..shared.messages import stop
 
 
 def same_meaning(

@@ -10,22 +10,22 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from hedgerow.proxy.audit.engine import open_engine, shown_address
-from hedgerow.proxy.audit.retention import erase
-from hedgerow.proxy.audit.retention import purge as forget
-from hedgerow.proxy.audit.schema import HEAD
-from hedgerow.proxy.audit.store import hash_key
-from hedgerow.proxy.audit.verify import Report, count
-from hedgerow.proxy.audit.verify import verify as verified
-from hedgerow.proxy.audit.writer import Writer
-from hedgerow.proxy.cli.audit.files import export, import_verdicts
-from hedgerow.proxy.cli.audit.listing import list_requests
-from hedgerow.proxy.cli.audit.summary import summary, worst
-from hedgerow.proxy.cli.shared.messages import counted, stop
-from hedgerow.proxy.cli.shared.options import CONFIG, AsJson, ConfigPath
-from hedgerow.proxy.cli.shared.settings import configuration
-from hedgerow.proxy.cli.shared.store import open_audit, whoami
-from hedgerow.proxy.errors import StoreError
+from ...audit.engine import open_engine, shown_address
+from ...audit.retention import erase
+from ...audit.retention import purge as forget
+from ...audit.schema import HEAD
+from ...audit.store import hash_key
+from ...audit.verify import Report, count
+from ...audit.verify import verify as verified
+from ...audit.writer import Writer
+from ...errors import StoreError
+from ..shared.messages import counted, stop
+from ..shared.options import CONFIG, AsJson, ConfigPath
+from ..shared.settings import configuration
+from ..shared.store import open_audit, whoami
+from .files import export, import_verdicts
+from .listing import list_requests
+from .summary import summary, worst
 
 app = typer.Typer(no_args_is_help=True, help="Audit store: figures, verdicts, files, verification, retention.")
 app.command()(summary)

@@ -10,20 +10,20 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from hedgerow.proxy.audit.labelled import EXPORTED, EXPORTED_CLAIMS, count_answers, export_claims, export_rows
-from hedgerow.proxy.audit.spoken import WORDINGS, export_wordings
-from hedgerow.proxy.audit.verdicts import MAX_VERDICTS, Verdict, VerdictResult, write_verdicts
-from hedgerow.proxy.cli.audit.tables import Form, ending_of, write_rows
-from hedgerow.proxy.cli.shared.files import readable
-from hedgerow.proxy.cli.shared.messages import counted, one_sentence, show_faults, stop
-from hedgerow.proxy.cli.shared.options import CONFIG, ConfigPath
-from hedgerow.proxy.cli.shared.progress import advancing
-from hedgerow.proxy.cli.shared.store import open_audit
-from hedgerow.proxy.cli.shared.times import moment
-from hedgerow.proxy.errors import InputError
-from hedgerow.proxy.lab.datasets import BadRow, read_objects
-from hedgerow.proxy.lab.forms import WORDS
-from hedgerow.proxy.types import Json
+from ...audit.labelled import EXPORTED, EXPORTED_CLAIMS, count_answers, export_claims, export_rows
+from ...audit.spoken import WORDINGS, export_wordings
+from ...audit.verdicts import MAX_VERDICTS, Verdict, VerdictResult, write_verdicts
+from ...errors import InputError
+from ...lab.datasets import BadRow, read_objects
+from ...lab.forms import WORDS
+from ...types import Json
+from ..shared.files import readable
+from ..shared.messages import counted, one_sentence, show_faults, stop
+from ..shared.options import CONFIG, ConfigPath
+from ..shared.progress import advancing
+from ..shared.store import open_audit
+from ..shared.times import moment
+from .tables import Form, ending_of, write_rows
 
 T = TypeVar("T")
 

@@ -12,18 +12,18 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from hedgerow.proxy.audit.engine import Engine, transaction
-from hedgerow.proxy.audit.explorer import EXPORT_PAGE, LISTED, MAX_TEXT, Filter, Judged, Page, Place, requests
-from hedgerow.proxy.audit.formats import form_of
-from hedgerow.proxy.cli.shared.messages import one_sentence, stop
-from hedgerow.proxy.cli.shared.options import CONFIG, ConfigPath
-from hedgerow.proxy.cli.shared.showing import show
-from hedgerow.proxy.cli.shared.store import open_audit
-from hedgerow.proxy.cli.shared.times import moment
-from hedgerow.proxy.config import Mode
-from hedgerow.proxy.monitoring.figures import percent
-from hedgerow.proxy.outcomes import Status
-from hedgerow.proxy.types import Json
+from ...audit.engine import Engine, transaction
+from ...audit.explorer import EXPORT_PAGE, LISTED, MAX_TEXT, Filter, Judged, Page, Place, requests
+from ...audit.formats import form_of
+from ...config import Mode
+from ...monitoring.figures import percent
+from ...outcomes import Status
+from ...types import Json
+from ..shared.messages import one_sentence, stop
+from ..shared.options import CONFIG, ConfigPath
+from ..shared.showing import show
+from ..shared.store import open_audit
+from ..shared.times import moment
 
 Exact = Annotated[str | None, typer.Option(help='Requests of this one; "": those without any.')]
 

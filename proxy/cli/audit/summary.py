@@ -11,17 +11,17 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from hedgerow.calibration.metrics import Interval
-from hedgerow.proxy.audit import counts, queries
-from hedgerow.proxy.audit.engine import Connection, transaction
-from hedgerow.proxy.cli.shared.messages import stop
-from hedgerow.proxy.cli.shared.options import CONFIG, AsJson, ConfigPath
-from hedgerow.proxy.cli.shared.showing import show
-from hedgerow.proxy.cli.shared.store import open_audit
-from hedgerow.proxy.monitoring import figures
-from hedgerow.proxy.monitoring.arms import Comparison, comparison
-from hedgerow.proxy.monitoring.figures import PERIODS, Buckets, ClaimFigures, RouteFigures, percent
-from hedgerow.proxy.monitoring.money import Money, dollars, money
+from ....calibration.metrics import Interval
+from ...audit import counts, queries
+from ...audit.engine import Connection, transaction
+from ...monitoring import figures
+from ...monitoring.arms import Comparison, comparison
+from ...monitoring.figures import PERIODS, Buckets, ClaimFigures, RouteFigures, percent
+from ...monitoring.money import Money, dollars, money
+from ..shared.messages import stop
+from ..shared.options import CONFIG, AsJson, ConfigPath
+from ..shared.showing import show
+from ..shared.store import open_audit
 
 Line = tuple[RouteFigures, ClaimFigures, Money]
 T = TypeVar("T")

@@ -8,9 +8,9 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Literal, cast, get_args
 
-from hedgerow.proxy.audit.formats import form_of
-from hedgerow.proxy.errors import InputError
-from hedgerow.proxy.types import Json
+from ...audit.formats import form_of
+from ...errors import InputError
+from ...types import Json
 
 Form = Literal["jsonl", "csv", "parquet"]
 _AT_A_TIME = 20_000

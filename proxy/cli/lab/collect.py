@@ -12,19 +12,19 @@ import structlog
 import typer
 from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 
-from hedgerow.proxy.cli.shared.files import readable, report_bad
-from hedgerow.proxy.cli.shared.messages import confirm, counted, one_sentence, stop
-from hedgerow.proxy.cli.shared.options import CONFIG, ConfigPath, ModelToAsk, On, RouteOrFirst, SkipBad, Yes
-from hedgerow.proxy.cli.shared.progress import advancing
-from hedgerow.proxy.cli.shared.settings import calibrating_route, configuration
-from hedgerow.proxy.config import Settings
-from hedgerow.proxy.lab.collecting import Cost, Outcome, Plan, asked_at, cost
-from hedgerow.proxy.lab.collecting import collect as draw_answers
-from hedgerow.proxy.lab.datasets import BadRow
-from hedgerow.proxy.lab.ledger import Ledger
-from hedgerow.proxy.lab.questions import Question, in_order_of, read_questions
-from hedgerow.proxy.lab.spreading import Place, place
-from hedgerow.proxy.spending.prices import Prices, open_prices
+from ...config import Settings
+from ...lab.collecting import Cost, Outcome, Plan, asked_at, cost
+from ...lab.collecting import collect as draw_answers
+from ...lab.datasets import BadRow
+from ...lab.ledger import Ledger
+from ...lab.questions import Question, in_order_of, read_questions
+from ...lab.spreading import Place, place
+from ...spending.prices import Prices, open_prices
+from ..shared.files import readable, report_bad
+from ..shared.messages import confirm, counted, one_sentence, stop
+from ..shared.options import CONFIG, ConfigPath, ModelToAsk, On, RouteOrFirst, SkipBad, Yes
+from ..shared.progress import advancing
+from ..shared.settings import calibrating_route, configuration
 
 
 def collect(

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from hedgerow.proxy.cli.shared.messages import stop
+from ..shared.messages import stop
 
 _CONDITION = re.compile(r"\s*([a-z_][a-z0-9_.]*)\s*(>=|<=|>|<)\s*([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|[-+]?\.\d+)\s*")
 _COMPARE = {">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": operator.le}

@@ -11,20 +11,13 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from hedgerow.calibration.errors import CalibrationError
-from hedgerow.calibration.evaluation import Evaluation
-from hedgerow.calibration.evaluation import evaluate as run
-from hedgerow.calibration.maps import DEFAULT, MapName
-from hedgerow.calibration.metrics.table import METRICS
-from hedgerow.proxy.cli.lab.conditions import checked, parse_conditions
-from hedgerow.proxy.cli.shared.files import readable, write_page
-from hedgerow.proxy.cli.shared.messages import one_sentence, stop
-from hedgerow.proxy.cli.shared.options import BootstrapSeed, JsonForTable, NegativeSlope, On, Resamples, SkipBad
-from hedgerow.proxy.cli.shared.progress import advancing
-from hedgerow.proxy.cli.shared.records import Clusters, HowGrouped, Signal, load_records, report_records, without_picked
-from hedgerow.proxy.cli.shared.showing import show
-from hedgerow.proxy.lab.datasets import read_objects
-from hedgerow.proxy.lab.evaluating import (
+from ....calibration.errors import CalibrationError
+from ....calibration.evaluation import Evaluation
+from ....calibration.evaluation import evaluate as run
+from ....calibration.maps import DEFAULT, MapName
+from ....calibration.metrics.table import METRICS
+from ...lab.datasets import read_objects
+from ...lab.evaluating import (
     COMPARED_KINDS,
     compare_signals,
     comparison_document,
@@ -32,9 +25,16 @@ from hedgerow.proxy.lab.evaluating import (
     metrics_of,
     signals_in,
 )
-from hedgerow.proxy.lab.measuring import Records
-from hedgerow.proxy.lab.report import render, render_comparison
-from hedgerow.proxy.lab.spreading import place
+from ...lab.measuring import Records
+from ...lab.report import render, render_comparison
+from ...lab.spreading import place
+from ..shared.files import readable, write_page
+from ..shared.messages import one_sentence, stop
+from ..shared.options import BootstrapSeed, JsonForTable, NegativeSlope, On, Resamples, SkipBad
+from ..shared.progress import advancing
+from ..shared.records import Clusters, HowGrouped, Signal, load_records, report_records, without_picked
+from ..shared.showing import show
+from .conditions import checked, parse_conditions
 
 COMPARISON_RESAMPLES = 2000
 """Of all candidates at once; they are quick."""

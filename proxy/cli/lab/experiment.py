@@ -14,17 +14,17 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from hedgerow.calibration.errors import CalibrationError
-from hedgerow.proxy.cli.shared.messages import agree, one_sentence
-from hedgerow.proxy.cli.shared.options import On, Yes
-from hedgerow.proxy.cli.shared.settings import configuration
-from hedgerow.proxy.config import Settings
-from hedgerow.proxy.errors import ConfigError, HedgerowError
-from hedgerow.proxy.lab.experiment import Case, Experiment, Run, load_experiment, missing, run_case
-from hedgerow.proxy.lab.report.experiment import write_report
-from hedgerow.proxy.lab.spreading import place
-from hedgerow.proxy.services.services import open_pipelines
-from hedgerow.proxy.spending.prices import Prices, open_prices
+from ....calibration.errors import CalibrationError
+from ...config import Settings
+from ...errors import ConfigError, HedgerowError
+from ...lab.experiment import Case, Experiment, Run, load_experiment, missing, run_case
+from ...lab.report.experiment import write_report
+from ...lab.spreading import place
+from ...services.services import open_pipelines
+from ...spending.prices import Prices, open_prices
+from ..shared.messages import agree, one_sentence
+from ..shared.options import On, Yes
+from ..shared.settings import configuration
 
 app = typer.Typer(
     no_args_is_help=True, help="Collect, grade, fit, reword and measure on your own models and questions."

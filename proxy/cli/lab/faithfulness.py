@@ -12,15 +12,21 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from hedgerow.proxy.audit.engine import transaction
-from hedgerow.proxy.audit.queries import Period
-from hedgerow.proxy.audit.spoken import spoken
-from hedgerow.proxy.cli.lab.conditions import parse_conditions
-from hedgerow.proxy.cli.lab.faithfulness_drawing import ToDraw, draw_to, prompts_of
-from hedgerow.proxy.cli.shared.files import readable, write_page
-from hedgerow.proxy.cli.shared.judging import Judge, Way, check, judging, paced
-from hedgerow.proxy.cli.shared.messages import confirm, counted, one_sentence, stop
-from hedgerow.proxy.cli.shared.options import (
+from ...audit.engine import transaction
+from ...audit.queries import Period
+from ...audit.spoken import spoken
+from ...lab.answers import Looked
+from ...lab.faithfulness import measuring, served
+from ...lab.faithfulness.asking import CALLS
+from ...lab.faithfulness.drawing import INSTRUCTIONS
+from ...lab.faithfulness.figures import METRICS, Gathered, document, group_name
+from ...lab.report.faithfulness import render
+from ...monitoring.faithful import Against
+from ...types import Json
+from ..shared.files import readable, write_page
+from ..shared.judging import Judge, Way, check, judging, paced
+from ..shared.messages import confirm, counted, one_sentence, stop
+from ..shared.options import (
     CONFIG,
     BootstrapSeed,
     ConfigPath,
@@ -30,17 +36,11 @@ from hedgerow.proxy.cli.shared.options import (
     SkipBad,
     Yes,
 )
-from hedgerow.proxy.cli.shared.showing import show
-from hedgerow.proxy.cli.shared.store import open_audit
-from hedgerow.proxy.cli.shared.times import moment
-from hedgerow.proxy.lab.answers import Looked
-from hedgerow.proxy.lab.faithfulness import measuring, served
-from hedgerow.proxy.lab.faithfulness.asking import CALLS
-from hedgerow.proxy.lab.faithfulness.drawing import INSTRUCTIONS
-from hedgerow.proxy.lab.faithfulness.figures import METRICS, Gathered, document, group_name
-from hedgerow.proxy.lab.report.faithfulness import render
-from hedgerow.proxy.monitoring.faithful import Against
-from hedgerow.proxy.types import Json
+from ..shared.showing import show
+from ..shared.store import open_audit
+from ..shared.times import moment
+from .conditions import parse_conditions
+from .faithfulness_drawing import ToDraw, draw_to, prompts_of
 
 _SHARE = "share of further answers that do not contradict"
 KEPT = ".measured.jsonl"

@@ -9,11 +9,7 @@ from pathlib import Path
 
 import structlog
 
-from hedgerow.proxy.cli.lab.collect import load_questions
-from hedgerow.proxy.cli.shared.messages import confirm, counted, stop
-from hedgerow.proxy.cli.shared.progress import advancing
-from hedgerow.proxy.cli.shared.settings import calibrating_route, configuration
-from hedgerow.proxy.lab.faithfulness.drawing import (
+from ...lab.faithfulness.drawing import (
     DEMONSTRATIONS,
     INSTRUCTIONS,
     Asked,
@@ -23,8 +19,12 @@ from hedgerow.proxy.lab.faithfulness.drawing import (
     draw_all,
     read_demonstrations,
 )
-from hedgerow.proxy.lab.ledger import Ledger
-from hedgerow.proxy.services.upstreams import open_upstream
+from ...lab.ledger import Ledger
+from ...services.upstreams import open_upstream
+from ..shared.messages import confirm, counted, stop
+from ..shared.progress import advancing
+from ..shared.settings import calibrating_route, configuration
+from .collect import load_questions
 
 
 @dataclass(frozen=True, slots=True)

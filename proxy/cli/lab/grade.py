@@ -9,17 +9,17 @@ from typing import Annotated, Literal
 
 import typer
 
-from hedgerow.proxy.cli.shared.files import readable
-from hedgerow.proxy.cli.shared.messages import agree, counted, one_sentence, stop
-from hedgerow.proxy.cli.shared.options import CONFIG, ConfigPath, On, Yes
-from hedgerow.proxy.cli.shared.progress import advancing
-from hedgerow.proxy.cli.shared.settings import configuration
-from hedgerow.proxy.lab.collecting import Outcome
-from hedgerow.proxy.lab.datasets import BadRow, read_objects
-from hedgerow.proxy.lab.grading import Grading, by_judge, by_rule, grade_all, key_of, sampled
-from hedgerow.proxy.lab.ledger import Ledger
-from hedgerow.proxy.lab.spreading import Place, place
-from hedgerow.proxy.types import Json
+from ...lab.collecting import Outcome
+from ...lab.datasets import BadRow, read_objects
+from ...lab.grading import Grading, by_judge, by_rule, grade_all, key_of, sampled
+from ...lab.ledger import Ledger
+from ...lab.spreading import Place, place
+from ...types import Json
+from ..shared.files import readable
+from ..shared.messages import agree, counted, one_sentence, stop
+from ..shared.options import CONFIG, ConfigPath, On, Yes
+from ..shared.progress import advancing
+from ..shared.settings import configuration
 
 By = Literal["alias", "numeric", "choice", "judge"]
 

@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
-from hedgerow.calibration.metrics import Interval
-from hedgerow.proxy.audit.engine import Engine, transaction
-from hedgerow.proxy.audit.queries import Period, labelled
-from hedgerow.proxy.cli.shared.showing import show
-from hedgerow.proxy.monitoring.markers import (
+from ....calibration.metrics import Interval
+from ...audit.engine import Engine, transaction
+from ...audit.queries import Period, labelled
+from ...monitoring.markers import (
     MIN_ANSWERS,
     MIN_STEP,
     STEPS,
@@ -20,7 +19,8 @@ from hedgerow.proxy.monitoring.markers import (
     Step,
     drift_of_markers,
 )
-from hedgerow.proxy.types import Json
+from ...types import Json
+from ..shared.showing import show
 
 _BARS = "▁▂▃▄▅▆▇█"
 

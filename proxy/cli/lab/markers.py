@@ -15,24 +15,24 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from hedgerow.calibration.metrics.marker_table import NO_MARKER, THRESHOLDS
-from hedgerow.lexicon.hedges.writing import to_json
-from hedgerow.proxy.cli.lab.marker_drift import in_json, print_drift, read_drift
-from hedgerow.proxy.cli.shared.files import readable, write_file, write_page
-from hedgerow.proxy.cli.shared.judging import Judge, RouteOfAudit, Way, check, judging, paced
-from hedgerow.proxy.cli.shared.messages import confirm, counted, one_sentence, stop
-from hedgerow.proxy.cli.shared.options import CONFIG, ConfigPath, HtmlPage, JsonForTables, SkipBad, Yes
-from hedgerow.proxy.cli.shared.showing import show
-from hedgerow.proxy.cli.shared.store import open_audit
-from hedgerow.proxy.cli.shared.times import moment
-from hedgerow.proxy.lab.markers import measuring, running
-from hedgerow.proxy.lab.markers.analysis import METRIC_NAMES, UNNAMED, Gathered, document
-from hedgerow.proxy.lab.markers.lexicon import LEAST_DATASETS, UNSTABLE, own_lexicon
-from hedgerow.proxy.lab.markers.rows import read_rows
-from hedgerow.proxy.lab.markers.running import Read, ToMeasure, Words
-from hedgerow.proxy.lab.report.markers import render
-from hedgerow.proxy.monitoring.markers import MarkerDrift
-from hedgerow.proxy.types import Json
+from ....calibration.metrics.marker_table import NO_MARKER, THRESHOLDS
+from ....lexicon.hedges.writing import to_json
+from ...lab.markers import measuring, running
+from ...lab.markers.analysis import METRIC_NAMES, UNNAMED, Gathered, document
+from ...lab.markers.lexicon import LEAST_DATASETS, UNSTABLE, own_lexicon
+from ...lab.markers.rows import read_rows
+from ...lab.markers.running import Read, ToMeasure, Words
+from ...lab.report.markers import render
+from ...monitoring.markers import MarkerDrift
+from ...types import Json
+from ..shared.files import readable, write_file, write_page
+from ..shared.judging import Judge, RouteOfAudit, Way, check, judging, paced
+from ..shared.messages import confirm, counted, one_sentence, stop
+from ..shared.options import CONFIG, ConfigPath, HtmlPage, JsonForTables, SkipBad, Yes
+from ..shared.showing import show
+from ..shared.store import open_audit
+from ..shared.times import moment
+from .marker_drift import in_json, print_drift, read_drift
 
 KEPT = ".markers.jsonl"
 """Suffix of the file beside the data that stores a language model's replies."""

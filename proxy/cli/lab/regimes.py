@@ -10,16 +10,16 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from hedgerow.proxy.cli.lab.conditions import checked, parse_conditions
-from hedgerow.proxy.cli.shared.files import write_page
-from hedgerow.proxy.cli.shared.messages import one_sentence
-from hedgerow.proxy.cli.shared.options import CONFIG, ConfigPath, JsonForTables, On, SkipBad
-from hedgerow.proxy.cli.shared.progress import progress_bar
-from hedgerow.proxy.cli.shared.questions import embedded, labelled_rows, report_left_out
-from hedgerow.proxy.cli.shared.showing import show
-from hedgerow.proxy.lab.regimes import ESTIMATORS, Options, steps_of, study, to_document
-from hedgerow.proxy.lab.report import render_regimes
-from hedgerow.proxy.lab.spreading import place
+from ...lab.regimes import ESTIMATORS, Options, steps_of, study, to_document
+from ...lab.report import render_regimes
+from ...lab.spreading import place
+from ..shared.files import write_page
+from ..shared.messages import one_sentence
+from ..shared.options import CONFIG, ConfigPath, JsonForTables, On, SkipBad
+from ..shared.progress import progress_bar
+from ..shared.questions import embedded, labelled_rows, report_left_out
+from ..shared.showing import show
+from .conditions import checked, parse_conditions
 
 _EXAMPLE = "found > 0"
 _KNOWN = (

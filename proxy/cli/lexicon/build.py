@@ -13,18 +13,18 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from hedgerow.lexicon import Hedge, Lexicon, LexiconError, load
-from hedgerow.lexicon.hedges.build import Plan, Record, Scored, Written, construct, entries, remaining
-from hedgerow.lexicon.hedges.writing import to_json
-from hedgerow.proxy.cli.shared.files import write_file
-from hedgerow.proxy.cli.shared.messages import agree, stop
-from hedgerow.proxy.cli.shared.options import CONFIG, ConfigPath
-from hedgerow.proxy.cli.shared.settings import configuration
-from hedgerow.proxy.config import Settings
-from hedgerow.proxy.errors import HedgerowError
-from hedgerow.proxy.protocols import Call, Upstream
-from hedgerow.proxy.services.upstreams import open_upstream
-from hedgerow.proxy.upstreams.answers import sample_of
+from ....lexicon import Hedge, Lexicon, LexiconError, load
+from ....lexicon.hedges.build import Plan, Record, Scored, Written, construct, entries, remaining
+from ....lexicon.hedges.writing import to_json
+from ...config import Settings
+from ...errors import HedgerowError
+from ...protocols import Call, Upstream
+from ...services.upstreams import open_upstream
+from ...upstreams.answers import sample_of
+from ..shared.files import write_file
+from ..shared.messages import agree, stop
+from ..shared.options import CONFIG, ConfigPath
+from ..shared.settings import configuration
 
 
 def build(

@@ -10,16 +10,16 @@ from typing import Annotated, Any
 
 import typer
 
-from hedgerow.lexicon import NO_HEDGE, Hedge, Lexicon, LexiconError, Own, load
-from hedgerow.lexicon import perceive as perceived_in
-from hedgerow.lexicon.hedges.offered import UNSUITED, own_entries, voice_of
-from hedgerow.lexicon.text.language import language_of
-from hedgerow.proxy.cli.lexicon.build import build
-from hedgerow.proxy.cli.lexicon.own import new, preview, unreadable
-from hedgerow.proxy.cli.shared.messages import stop
-from hedgerow.proxy.cli.shared.options import JsonLines
-from hedgerow.proxy.monitoring.diagrams import density_bars
-from hedgerow.proxy.rewriting.frames import usable
+from ....lexicon import NO_HEDGE, Hedge, Lexicon, LexiconError, Own, load
+from ....lexicon import perceive as perceived_in
+from ....lexicon.hedges.offered import UNSUITED, own_entries, voice_of
+from ....lexicon.text.language import language_of
+from ...monitoring.diagrams import density_bars
+from ...rewriting.frames import usable
+from ..shared.messages import stop
+from ..shared.options import JsonLines
+from .build import build
+from .own import new, preview, unreadable
 
 app = typer.Typer(
     help="Hedges, the confidence that people read in them, and how confident a text sounds.", no_args_is_help=True

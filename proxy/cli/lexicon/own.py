@@ -12,15 +12,15 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from hedgerow.calibration import Beta
-from hedgerow.lexicon import NO_HEDGE, Lexicon, LexiconError, builtin_names, load
-from hedgerow.lexicon.hedges.phrases import read_phrases
-from hedgerow.lexicon.hedges.writing import to_json
-from hedgerow.lexicon.perception.model import model
-from hedgerow.lexicon.perception.translated import languages
-from hedgerow.proxy.cli.shared.messages import one_sentence, stop
-from hedgerow.proxy.cli.shared.options import JsonLines
-from hedgerow.proxy.lab.rewording import DEFAULT_ROUTE, GivenAnswer, default_reworder, figures
+from ....calibration import Beta
+from ....lexicon import NO_HEDGE, Lexicon, LexiconError, builtin_names, load
+from ....lexicon.hedges.phrases import read_phrases
+from ....lexicon.hedges.writing import to_json
+from ....lexicon.perception.model import model
+from ....lexicon.perception.translated import languages
+from ...lab.rewording import DEFAULT_ROUTE, GivenAnswer, default_reworder, figures
+from ..shared.messages import one_sentence, stop
+from ..shared.options import JsonLines
 
 LEVELS = (0.15, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 SAMPLES = ("The capital of Australia is Canberra.", "Canberra.")

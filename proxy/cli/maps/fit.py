@@ -10,21 +10,21 @@ from typing import Annotated, get_args
 
 import typer
 
-from hedgerow.calibration import FittedMap
-from hedgerow.calibration.maps import DEFAULT, MapName
-from hedgerow.calibration.metrics.table import HEADLINE
-from hedgerow.proxy.cli.maps.fit_adaptive import MeanSamples, MeasuredDraft, fit_adaptive_map
-from hedgerow.proxy.cli.maps.fit_local import fit_local_map
-from hedgerow.proxy.cli.maps.refit import finish_refit, refit_from_audit
-from hedgerow.proxy.cli.maps.storing import Storing
-from hedgerow.proxy.cli.shared.messages import one_sentence, stop
-from hedgerow.proxy.cli.shared.options import CONFIG, ConfigPath, NegativeSlope, SkipBad
-from hedgerow.proxy.cli.shared.records import Audited, HowGrouped, Labelled, Signal, load_records
-from hedgerow.proxy.cli.shared.registry import check_route
-from hedgerow.proxy.cli.shared.times import moment
-from hedgerow.proxy.lab.fitting import Decile, deciles, fit_records, version_of
-from hedgerow.proxy.pipeline.placing import ADAPTIVE, LOCAL
-from hedgerow.proxy.types import CLAIM_SIGNAL
+from ....calibration import FittedMap
+from ....calibration.maps import DEFAULT, MapName
+from ....calibration.metrics.table import HEADLINE
+from ...lab.fitting import Decile, deciles, fit_records, version_of
+from ...pipeline.placing import ADAPTIVE, LOCAL
+from ...types import CLAIM_SIGNAL
+from ..shared.messages import one_sentence, stop
+from ..shared.options import CONFIG, ConfigPath, NegativeSlope, SkipBad
+from ..shared.records import Audited, HowGrouped, Labelled, Signal, load_records
+from ..shared.registry import check_route
+from ..shared.times import moment
+from .fit_adaptive import MeanSamples, MeasuredDraft, fit_adaptive_map
+from .fit_local import fit_local_map
+from .refit import finish_refit, refit_from_audit
+from .storing import Storing
 
 FromAudit = Annotated[
     bool,

@@ -8,17 +8,17 @@ from typing import Annotated
 import anyio
 import typer
 
-from hedgerow.calibration.regimes.adaptive import STEPS, AdaptiveFit, fit_adaptive
-from hedgerow.calibration.regimes.drawings import Draft
-from hedgerow.proxy.cli.maps.storing import Storing
-from hedgerow.proxy.cli.shared.files import readable, report_bad
-from hedgerow.proxy.cli.shared.messages import counted, one_sentence, stop
-from hedgerow.proxy.cli.shared.progress import progress_bar
-from hedgerow.proxy.cli.shared.records import Audited, Labelled
-from hedgerow.proxy.lab.adaptive_rows import DrawnRows, drawings_of, read_drawn
-from hedgerow.proxy.lab.fitting import version_of
-from hedgerow.proxy.lab.rows import read_rows
-from hedgerow.proxy.pipeline.placing import ADAPTIVE, encoder_of
+from ....calibration.regimes.adaptive import STEPS, AdaptiveFit, fit_adaptive
+from ....calibration.regimes.drawings import Draft
+from ...lab.adaptive_rows import DrawnRows, drawings_of, read_drawn
+from ...lab.fitting import version_of
+from ...lab.rows import read_rows
+from ...pipeline.placing import ADAPTIVE, encoder_of
+from ..shared.files import readable, report_bad
+from ..shared.messages import counted, one_sentence, stop
+from ..shared.progress import progress_bar
+from ..shared.records import Audited, Labelled
+from .storing import Storing
 
 MeanSamples = Annotated[
     float, typer.Option(min=1.0, help="With --map adaptive: mean answers a question that its price should cost.")

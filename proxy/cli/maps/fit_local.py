@@ -8,19 +8,19 @@ from pathlib import Path
 
 import typer
 
-from hedgerow.calibration.regimes.discovery import Columns, Discovery
-from hedgerow.calibration.regimes.local import STEPS, LocalFit, fit_local
-from hedgerow.proxy.audit.operators import set_state
-from hedgerow.proxy.cli.maps.storing import Storing
-from hedgerow.proxy.cli.shared.messages import one_sentence, stop
-from hedgerow.proxy.cli.shared.progress import progress_bar
-from hedgerow.proxy.cli.shared.questions import embedded, labelled_rows, report_left_out, rows_of_records, samples_in
-from hedgerow.proxy.cli.shared.records import Audited, Labelled, load_records
-from hedgerow.proxy.cli.shared.settings import configuration, named_route
-from hedgerow.proxy.cli.shared.store import open_audit, whoami
-from hedgerow.proxy.lab.fitting import version_of
-from hedgerow.proxy.lab.regime_data import Questions, RegimeRows
-from hedgerow.proxy.lab.regime_words import contrastive_terms
+from ....calibration.regimes.discovery import Columns, Discovery
+from ....calibration.regimes.local import STEPS, LocalFit, fit_local
+from ...audit.operators import set_state
+from ...lab.fitting import version_of
+from ...lab.regime_data import Questions, RegimeRows
+from ...lab.regime_words import contrastive_terms
+from ..shared.messages import one_sentence, stop
+from ..shared.progress import progress_bar
+from ..shared.questions import embedded, labelled_rows, report_left_out, rows_of_records, samples_in
+from ..shared.records import Audited, Labelled, load_records
+from ..shared.settings import configuration, named_route
+from ..shared.store import open_audit, whoami
+from .storing import Storing
 
 
 def fit_local_map(source: Labelled | Audited, storing: Storing, *, encoder: str, as_json: bool, skip_bad: bool) -> None:

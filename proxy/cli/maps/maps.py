@@ -9,13 +9,13 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from hedgerow.calibration import FittedMap, MapRegistry
-from hedgerow.calibration.errors import CalibrationError
-from hedgerow.calibration.metrics.table import HEADLINE
-from hedgerow.calibration.registry import read_file
-from hedgerow.proxy.cli.shared.messages import stop
-from hedgerow.proxy.cli.shared.options import CONFIG, ConfigPath, JsonForTable
-from hedgerow.proxy.cli.shared.registry import check_route, map_registry
+from ....calibration import FittedMap, MapRegistry
+from ....calibration.errors import CalibrationError
+from ....calibration.metrics.table import HEADLINE
+from ....calibration.registry import read_file
+from ..shared.messages import stop
+from ..shared.options import CONFIG, ConfigPath, JsonForTable
+from ..shared.registry import check_route, map_registry
 
 app = typer.Typer(no_args_is_help=True, help="List, show, import, activate and compare stored calibration maps.")
 

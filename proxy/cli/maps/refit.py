@@ -10,18 +10,18 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from hedgerow.calibration.errors import CalibrationError
-from hedgerow.calibration.refit import DECIDING
-from hedgerow.proxy.audit.engine import Engine, transaction
-from hedgerow.proxy.audit.operators import note_change, set_state, states
-from hedgerow.proxy.cli.shared.messages import stop
-from hedgerow.proxy.cli.shared.settings import named_route
-from hedgerow.proxy.cli.shared.showing import show
-from hedgerow.proxy.cli.shared.store import open_audit, whoami
-from hedgerow.proxy.config import Settings
-from hedgerow.proxy.lab.fitting import NoVerdicts, RouteRefit, refit_route
-from hedgerow.proxy.services.active_map import stored_maps
-from hedgerow.proxy.services.routes import effective
+from ....calibration.errors import CalibrationError
+from ....calibration.refit import DECIDING
+from ...audit.engine import Engine, transaction
+from ...audit.operators import note_change, set_state, states
+from ...config import Settings
+from ...lab.fitting import NoVerdicts, RouteRefit, refit_route
+from ...services.active_map import stored_maps
+from ...services.routes import effective
+from ..shared.messages import stop
+from ..shared.settings import named_route
+from ..shared.showing import show
+from ..shared.store import open_audit, whoami
 
 
 def refit_from_audit(config: Path, route: str, **how: Any) -> RouteRefit:

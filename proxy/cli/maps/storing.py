@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from hedgerow.calibration import FittedMap
-from hedgerow.proxy.cli.shared.messages import one_sentence
-from hedgerow.proxy.cli.shared.registry import map_registry
+from ....calibration import FittedMap
+from ..shared.messages import one_sentence
+from ..shared.registry import map_registry
 
 
 @dataclass(frozen=True, slots=True)

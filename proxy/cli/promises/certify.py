@@ -11,27 +11,27 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from hedgerow.calibration.promises.certificate import KIND, Certificate
-from hedgerow.calibration.promises.seal import SealState, check
-from hedgerow.calibration.promises.wishes import parse_all
-from hedgerow.proxy.audit.certificates import StoredCertificates
-from hedgerow.proxy.audit.engine import open_engine
-from hedgerow.proxy.audit.operators import states
-from hedgerow.proxy.audit.store import hash_key
-from hedgerow.proxy.audit.verdicts import Kind
-from hedgerow.proxy.cli.promises.report import report
-from hedgerow.proxy.cli.shared.files import readable, report_bad, unreadable
-from hedgerow.proxy.cli.shared.messages import counted, one_sentence, show_faults, stop
-from hedgerow.proxy.cli.shared.options import CONFIG, AsJson, ConfigPath, SkipBad
-from hedgerow.proxy.cli.shared.registry import check_route, map_registry
-from hedgerow.proxy.cli.shared.settings import calibrating_route, configuration
-from hedgerow.proxy.cli.shared.store import open_audit, whoami
-from hedgerow.proxy.cli.shared.times import moment
-from hedgerow.proxy.lab.promises import Certified, Labels, certify, read_labels, route_labels
-from hedgerow.proxy.lab.promises_report import KIND as REPORT
-from hedgerow.proxy.lab.promises_report import read_page, report_seal
-from hedgerow.proxy.services.active_map import stored_maps
-from hedgerow.proxy.services.routes import effective
+from ....calibration.promises.certificate import KIND, Certificate
+from ....calibration.promises.seal import SealState, check
+from ....calibration.promises.wishes import parse_all
+from ...audit.certificates import StoredCertificates
+from ...audit.engine import open_engine
+from ...audit.operators import states
+from ...audit.store import hash_key
+from ...audit.verdicts import Kind
+from ...lab.promises import Certified, Labels, certify, read_labels, route_labels
+from ...lab.promises_report import KIND as REPORT
+from ...lab.promises_report import read_page, report_seal
+from ...services.active_map import stored_maps
+from ...services.routes import effective
+from ..shared.files import readable, report_bad, unreadable
+from ..shared.messages import counted, one_sentence, show_faults, stop
+from ..shared.options import CONFIG, AsJson, ConfigPath, SkipBad
+from ..shared.registry import check_route, map_registry
+from ..shared.settings import calibrating_route, configuration
+from ..shared.store import open_audit, whoami
+from ..shared.times import moment
+from .report import report
 
 app = typer.Typer(help="Promise how often answers are wrong, with proof; list, show and verify certificates.")
 app.command()(report)

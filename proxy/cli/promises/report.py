@@ -8,18 +8,18 @@ from typing import Annotated
 
 import typer
 
-from hedgerow.proxy.audit.certificates import StoredCertificates
-from hedgerow.proxy.audit.operators import states
-from hedgerow.proxy.audit.store import hash_key
-from hedgerow.proxy.cli.shared.files import write_page
-from hedgerow.proxy.cli.shared.messages import one_sentence, stop
-from hedgerow.proxy.cli.shared.options import CONFIG, ConfigPath
-from hedgerow.proxy.cli.shared.settings import calibrating_route
-from hedgerow.proxy.cli.shared.store import open_audit
-from hedgerow.proxy.lab.promises_report import document, page
-from hedgerow.proxy.outcomes import Uncovered
-from hedgerow.proxy.services.active_map import stored_maps
-from hedgerow.proxy.services.routes import effective
+from ...audit.certificates import StoredCertificates
+from ...audit.operators import states
+from ...audit.store import hash_key
+from ...lab.promises_report import document, page
+from ...outcomes import Uncovered
+from ...services.active_map import stored_maps
+from ...services.routes import effective
+from ..shared.files import write_page
+from ..shared.messages import one_sentence, stop
+from ..shared.options import CONFIG, ConfigPath
+from ..shared.settings import calibrating_route
+from ..shared.store import open_audit
 
 
 def report(

@@ -10,15 +10,15 @@ from typing import Annotated
 
 import typer
 
-from hedgerow.proxy.audit.engine import is_reachable, open_existing, sqlite_file
-from hedgerow.proxy.cli.shared.messages import counted, stop
-from hedgerow.proxy.cli.shared.options import CONFIG, ConfigPath
-from hedgerow.proxy.config import Settings, load_known
-from hedgerow.proxy.config.lazy import load_object
-from hedgerow.proxy.errors import ConfigError, ProxyError, StoreError, UpstreamRejected
-from hedgerow.proxy.services.services import check_services, judge_state
-from hedgerow.proxy.services.serving import store_failure
-from hedgerow.proxy.services.upstreams import named_upstreams, open_upstream
+from ...audit.engine import is_reachable, open_existing, sqlite_file
+from ...config import Settings, load_known
+from ...config.lazy import load_object
+from ...errors import ConfigError, ProxyError, StoreError, UpstreamRejected
+from ...services.services import check_services, judge_state
+from ...services.serving import store_failure
+from ...services.upstreams import named_upstreams, open_upstream
+from ..shared.messages import counted, stop
+from ..shared.options import CONFIG, ConfigPath
 
 PROVIDER_STATE = "hedgerow.proxy.dashboard.oidc:provider_state"
 

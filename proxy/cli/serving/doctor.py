@@ -13,20 +13,20 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from hedgerow.proxy.cli.serving.config import store_state
-from hedgerow.proxy.cli.shared.options import CONFIG, ConfigPath
-from hedgerow.proxy.cli.shared.settings import configuration
-from hedgerow.proxy.config import Route, Settings
-from hedgerow.proxy.errors import ConfigError, ProxyError, UpstreamRejected
-from hedgerow.proxy.monitoring.money import dollars
-from hedgerow.proxy.protocols import Call
-from hedgerow.proxy.services.active_map import open_maps
-from hedgerow.proxy.services.services import check_services, judge_state
-from hedgerow.proxy.services.upstreams import open_upstream
-from hedgerow.proxy.spending.prices import Prices, open_prices
-from hedgerow.proxy.types import Json, Usage
-from hedgerow.proxy.upstreams.answers import usage_of
-from hedgerow.proxy.upstreams.connections import authority
+from ...config import Route, Settings
+from ...errors import ConfigError, ProxyError, UpstreamRejected
+from ...monitoring.money import dollars
+from ...protocols import Call
+from ...services.active_map import open_maps
+from ...services.services import check_services, judge_state
+from ...services.upstreams import open_upstream
+from ...spending.prices import Prices, open_prices
+from ...types import Json, Usage
+from ...upstreams.answers import usage_of
+from ...upstreams.connections import authority
+from ..shared.options import CONFIG, ConfigPath
+from ..shared.settings import configuration
+from .config import store_state
 
 QUESTION = "Who painted the Mona Lisa?"
 """A question that even the small embedded model answers correctly (benchmarks/fits/example_questions.py)."""

@@ -9,12 +9,12 @@ from typing import Annotated, Literal
 
 import typer
 
-from hedgerow.proxy.cli.serving.doctor import doctor
-from hedgerow.proxy.cli.shared.files import write_file
-from hedgerow.proxy.cli.shared.messages import asking, stop
-from hedgerow.proxy.cli.shared.options import CONFIG
-from hedgerow.proxy.config import load
-from hedgerow.proxy.errors import ConfigError
+from ...config import load
+from ...errors import ConfigError
+from ..shared.files import write_file
+from ..shared.messages import asking, stop
+from ..shared.options import CONFIG
+from .doctor import doctor
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _OWN_PORT = re.compile(r"^https?://(127\.0\.0\.1|localhost|\[::1\]):4000(/|$)")

@@ -11,17 +11,17 @@ from typing import Annotated, Any
 
 import typer
 
-from hedgerow.proxy.audit import keys
-from hedgerow.proxy.audit.key_figures import figures_of_keys
-from hedgerow.proxy.cli.shared.messages import counted, stop
-from hedgerow.proxy.cli.shared.options import CONFIG, Actor, ConfigPath, JsonForTable, Note
-from hedgerow.proxy.cli.shared.settings import named_route
-from hedgerow.proxy.cli.shared.store import open_audit, whoami
-from hedgerow.proxy.cli.shared.times import moment
-from hedgerow.proxy.config import Settings
-from hedgerow.proxy.monitoring.moments import date_of, seconds_of
-from hedgerow.proxy.services.keyring import state_of
-from hedgerow.proxy.types import Key, Role
+from ...audit import keys
+from ...audit.key_figures import figures_of_keys
+from ...config import Settings
+from ...monitoring.moments import date_of, seconds_of
+from ...services.keyring import state_of
+from ...types import Key, Role
+from ..shared.messages import counted, stop
+from ..shared.options import CONFIG, Actor, ConfigPath, JsonForTable, Note
+from ..shared.settings import named_route
+from ..shared.store import open_audit, whoami
+from ..shared.times import moment
 
 app = typer.Typer(no_args_is_help=True, help="Make, list, change, rotate and revoke named keys.")
 

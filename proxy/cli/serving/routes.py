@@ -8,19 +8,19 @@ from typing import Annotated, Literal
 
 import typer
 
-from hedgerow.proxy.audit import operators
-from hedgerow.proxy.audit.operators import Change
-from hedgerow.proxy.cli.shared.messages import stop
-from hedgerow.proxy.cli.shared.options import CONFIG, Actor, ConfigPath, JsonForTable, Note
-from hedgerow.proxy.cli.shared.settings import named_route
-from hedgerow.proxy.cli.shared.store import open_audit, whoami
-from hedgerow.proxy.errors import ConfigError
-from hedgerow.proxy.monitoring.drift import examine
-from hedgerow.proxy.monitoring.promises import examine as examine_promises
-from hedgerow.proxy.outcomes import Uncovered
-from hedgerow.proxy.services.active_map import stored_maps
-from hedgerow.proxy.services.routes import describe, effective
-from hedgerow.proxy.types import Json
+from ...audit import operators
+from ...audit.operators import Change
+from ...errors import ConfigError
+from ...monitoring.drift import examine
+from ...monitoring.promises import examine as examine_promises
+from ...outcomes import Uncovered
+from ...services.active_map import stored_maps
+from ...services.routes import describe, effective
+from ...types import Json
+from ..shared.messages import stop
+from ..shared.options import CONFIG, Actor, ConfigPath, JsonForTable, Note
+from ..shared.settings import named_route
+from ..shared.store import open_audit, whoami
 
 app = typer.Typer(no_args_is_help=True, help="See what routes do, switch their mode, activate a map or roll it back.")
 

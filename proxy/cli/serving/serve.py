@@ -13,16 +13,16 @@ from typing import Annotated
 import typer
 import uvicorn
 
-from hedgerow.proxy.app import application
-from hedgerow.proxy.cli.serving.memory import give_back
-from hedgerow.proxy.cli.serving.workers import end_with, supervise
-from hedgerow.proxy.cli.shared.messages import stop
-from hedgerow.proxy.cli.shared.options import CONFIG, ConfigPath
-from hedgerow.proxy.config import Settings, load
-from hedgerow.proxy.errors import ConfigError, HedgerowError
-from hedgerow.proxy.gateway.protocol import Http11
-from hedgerow.proxy.gateway.tunnel import Tunnel
-from hedgerow.proxy.monitoring.logs import set_up_logging
+from ...app import application
+from ...config import Settings, load
+from ...errors import ConfigError, HedgerowError
+from ...gateway.protocol import Http11
+from ...gateway.tunnel import Tunnel
+from ...monitoring.logs import set_up_logging
+from ..shared.messages import stop
+from ..shared.options import CONFIG, ConfigPath
+from .memory import give_back
+from .workers import end_with, supervise
 
 SHUTDOWN_S = 30
 """Seconds that requests in flight have to finish when the proxy is stopped."""

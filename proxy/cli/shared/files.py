@@ -9,8 +9,8 @@ from typing import NoReturn
 
 import typer
 
-from hedgerow.proxy.cli.shared.messages import counted, stop
-from hedgerow.proxy.lab.datasets import UNREADABLE, BadRow
+from ...lab.datasets import UNREADABLE, BadRow
+from .messages import counted, stop
 
 
 def report_bad(

@@ -10,16 +10,16 @@ from typing import Annotated, Protocol, TypeVar
 
 import typer
 
-from hedgerow.proxy.cli.shared.files import report_bad
-from hedgerow.proxy.cli.shared.messages import stop
-from hedgerow.proxy.cli.shared.options import CONFIG
-from hedgerow.proxy.cli.shared.progress import advancing
-from hedgerow.proxy.cli.shared.settings import calibrating_route, configuration
-from hedgerow.proxy.config import Route, Settings
-from hedgerow.proxy.lab.answers import Looked, Pace
-from hedgerow.proxy.lab.ledger import Ledger
-from hedgerow.proxy.lab.reading import JudgeKind
-from hedgerow.proxy.types import Json
+from ...config import Route, Settings
+from ...lab.answers import Looked, Pace
+from ...lab.ledger import Ledger
+from ...lab.reading import JudgeKind
+from ...types import Json
+from .files import report_bad
+from .messages import stop
+from .options import CONFIG
+from .progress import advancing
+from .settings import calibrating_route, configuration
 
 Judge = Annotated[
     JudgeKind,

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from hedgerow.proxy.cli.shared.messages import stop
+from .messages import stop
 
 
 def json_lines(lines: Iterable[bytes]) -> Iterator[tuple[int, Any]]:

@@ -9,8 +9,8 @@ from typing import NoReturn
 
 import typer
 
-from hedgerow.calibration.errors import CalibrationError
-from hedgerow.proxy.errors import ConfigError, HedgerowError, InputError, UpstreamRejected
+from ....calibration.errors import CalibrationError
+from ...errors import ConfigError, HedgerowError, InputError, UpstreamRejected
 
 
 def stop(message: str, code: int = 2) -> NoReturn:

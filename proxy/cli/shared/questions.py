@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from hedgerow.proxy.audit.labelled import export_rows
-from hedgerow.proxy.cli.shared.files import readable, report_bad
-from hedgerow.proxy.cli.shared.messages import counted, one_sentence, stop
-from hedgerow.proxy.cli.shared.settings import named_route
-from hedgerow.proxy.cli.shared.store import open_audit
-from hedgerow.proxy.cli.shared.times import moment
-from hedgerow.proxy.lab.datasets import BadRow, read_objects
-from hedgerow.proxy.lab.forms import in_one_form
-from hedgerow.proxy.lab.measuring import Records
-from hedgerow.proxy.lab.regime_data import Questions, RegimeRow, RegimeRows, questions_of, read_regime_rows
-from hedgerow.proxy.pipeline.placing import encoder_of
+from ...audit.labelled import export_rows
+from ...lab.datasets import BadRow, read_objects
+from ...lab.forms import in_one_form
+from ...lab.measuring import Records
+from ...lab.regime_data import Questions, RegimeRow, RegimeRows, questions_of, read_regime_rows
+from ...pipeline.placing import encoder_of
+from .files import readable, report_bad
+from .messages import counted, one_sentence, stop
+from .settings import named_route
+from .store import open_audit
+from .times import moment
 
 if TYPE_CHECKING:
     from rich.progress import Progress

@@ -9,14 +9,14 @@ from typing import Annotated, Literal
 
 import typer
 
-from hedgerow.proxy.cli.shared.files import readable, report_bad
-from hedgerow.proxy.cli.shared.messages import counted, stop
-from hedgerow.proxy.cli.shared.progress import advancing
-from hedgerow.proxy.lab.datasets import read_objects
-from hedgerow.proxy.lab.measuring import Records, combined, measure_file
-from hedgerow.proxy.lab.rows import WORTH
-from hedgerow.proxy.lab.spreading import HERE, Place
-from hedgerow.proxy.signals.combine import COMBINED, Weights
+from ...lab.datasets import read_objects
+from ...lab.measuring import Records, combined, measure_file
+from ...lab.rows import WORTH
+from ...lab.spreading import HERE, Place
+from ...signals.combine import COMBINED, Weights
+from .files import readable, report_bad
+from .messages import counted, stop
+from .progress import advancing
 
 Clusters = Literal["rules", "exact"]
 Signal = Literal["semantic", "token", "consistency", "combined"]

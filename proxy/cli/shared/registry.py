@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from hedgerow.calibration import MapRegistry
-from hedgerow.calibration.errors import CalibrationError
-from hedgerow.proxy.cli.shared.messages import stop
-from hedgerow.proxy.cli.shared.settings import configuration, named_route
-from hedgerow.proxy.errors import StoreError
-from hedgerow.proxy.services.active_map import open_maps
+from ....calibration import MapRegistry
+from ....calibration.errors import CalibrationError
+from ...errors import StoreError
+from ...services.active_map import open_maps
+from .messages import stop
+from .settings import configuration, named_route
 
 
 def check_route(route: str | None, folder: Path | None, config: Path) -> None:

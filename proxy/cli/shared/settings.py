@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hedgerow.proxy.cli.shared.messages import stop
-from hedgerow.proxy.config import Route, Settings, load_known
-from hedgerow.proxy.errors import ConfigError
-from hedgerow.proxy.monitoring.logs import log_beside_results
+from ...config import Route, Settings, load_known
+from ...errors import ConfigError
+from ...monitoring.logs import log_beside_results
+from .messages import stop
 
 
 def configuration(path: Path) -> Settings:

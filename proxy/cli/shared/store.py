@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from hedgerow.proxy.audit.engine import Engine, open_existing
-from hedgerow.proxy.cli.shared.messages import stop
-from hedgerow.proxy.cli.shared.settings import configuration
-from hedgerow.proxy.config import Settings
-from hedgerow.proxy.errors import StoreError
+from ...audit.engine import Engine, open_existing
+from ...config import Settings
+from ...errors import StoreError
+from .messages import stop
+from .settings import configuration
 
 
 @contextmanager

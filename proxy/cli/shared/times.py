@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-from hedgerow.proxy.cli.shared.messages import stop
-from hedgerow.proxy.monitoring.moments import date_of, seconds_of
+from ...monitoring.moments import date_of, seconds_of
+from .messages import stop
 
 
 def moment(text: str, option: str = "--since") -> float:

@@ -12,10 +12,10 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
-from hedgerow.proxy.config import Route, Settings
-from hedgerow.proxy.errors import UpstreamError
-from hedgerow.proxy.lab.faithfulness.rows import Answered, Judged
-from hedgerow.proxy.lab.prompting import Ask, open_prompting
+from ...config import Route, Settings
+from ...errors import UpstreamError
+from ..prompting import Ask, open_prompting
+from .rows import Answered, Judged
 
 CALLS = 2
 """Maximum number of calls for a row; an answer that punts needs one."""

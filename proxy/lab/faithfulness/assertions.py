@@ -12,16 +12,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from hedgerow.lexicon import LexiconError, load, perceive, spot
-from hedgerow.lexicon.perception.decisive import decisiveness
-from hedgerow.lexicon.text.claims import Claim
-from hedgerow.lexicon.text.clauses import clauses
-from hedgerow.lexicon.text.language import known_language_of, language_of
-from hedgerow.lexicon.text.sentences import Piece, sentences
-from hedgerow.proxy.errors import InputError
-from hedgerow.proxy.pipeline.claims import claims_of
-from hedgerow.proxy.rewriting.asserting import asserts
-from hedgerow.proxy.rewriting.strip import Strippers
+from ....lexicon import LexiconError, load, perceive, spot
+from ....lexicon.perception.decisive import decisiveness
+from ....lexicon.text.claims import Claim
+from ....lexicon.text.clauses import clauses
+from ....lexicon.text.language import known_language_of, language_of
+from ....lexicon.text.sentences import Piece, sentences
+from ...errors import InputError
+from ...pipeline.claims import claims_of
+from ...rewriting.asserting import asserts
+from ...rewriting.strip import Strippers
 
 LOOKED_AT = 2_000
 """Characters of an answer that are used to detect its language."""

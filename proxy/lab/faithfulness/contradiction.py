@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from hedgerow.proxy.clustering.judged_support import read_claims
-from hedgerow.proxy.clustering.local import ENTAILED, LocalJudge, behind, reads
-from hedgerow.proxy.clustering.rules import Judgement, judge_pair
-from hedgerow.proxy.clustering.support import agreement_with, disputed
-from hedgerow.proxy.lab.faithfulness.assertions import Assertion, Unread, assertions
-from hedgerow.proxy.lab.faithfulness.places import nested
+from ...clustering.judged_support import read_claims
+from ...clustering.local import ENTAILED, LocalJudge, behind, reads
+from ...clustering.rules import Judgement, judge_pair
+from ...clustering.support import agreement_with, disputed
+from .assertions import Assertion, Unread, assertions
+from .places import nested
 
 FOLLOWS = 0.7
 """Probability from which one of two answers follows from the other, and they do not contradict. On 3,000 answers that people compared with a

@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from hedgerow.proxy.config import Route
-from hedgerow.proxy.errors import InputError, ProxyError, UpstreamError
-from hedgerow.proxy.grading.alias import alias_grade
-from hedgerow.proxy.lab.collecting import Outcome, work_off
-from hedgerow.proxy.lab.datasets import BadRow, read_objects
-from hedgerow.proxy.lab.ledger import Ledger
-from hedgerow.proxy.lab.questions import Question
-from hedgerow.proxy.pipeline.job import Job, job_of
-from hedgerow.proxy.pipeline.sampling.drawing import draw, draw_own
-from hedgerow.proxy.protocols import Upstream
-from hedgerow.proxy.types import Json
-from hedgerow.proxy.upstreams.answers import sample_of
+from ...config import Route
+from ...errors import InputError, ProxyError, UpstreamError
+from ...grading.alias import alias_grade
+from ...pipeline.job import Job, job_of
+from ...pipeline.sampling.drawing import draw, draw_own
+from ...protocols import Upstream
+from ...types import Json
+from ...upstreams.answers import sample_of
+from ..collecting import Outcome, work_off
+from ..datasets import BadRow, read_objects
+from ..ledger import Ledger
+from ..questions import Question
 
 PromptName = Literal["vanilla", "granularity", "uncertainty", "uncertainty+"]
 BRIEFLY = "Answer the question in one full sentence, as briefly as you can."

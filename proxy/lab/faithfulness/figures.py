@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.calibration.metrics import Interval, decisiveness_curve, faithfulness_figures
-from hedgerow.proxy.lab.faithfulness.rows import GROUPED, Measured
-from hedgerow.proxy.types import Json
+from ....calibration.metrics import Interval, decisiveness_curve, faithfulness_figures
+from ...types import Json
+from .rows import GROUPED, Measured
 
 METRICS = ("cmfg", "mfg", "decisiveness", "confidence", "overstated", "understated", "spearman")
 """The metrics with an interval, in display order."""

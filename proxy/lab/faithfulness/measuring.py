@@ -7,19 +7,19 @@ from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
-from hedgerow.proxy.computing import compute
-from hedgerow.proxy.config import Route, Settings
-from hedgerow.proxy.lab import answers
-from hedgerow.proxy.lab.answers import UNWATCHED, Item, Looked, Pace
-from hedgerow.proxy.lab.collecting import Outcome
-from hedgerow.proxy.lab.faithfulness.asking import judged_by, open_judge
-from hedgerow.proxy.lab.faithfulness.assertions import Unread, assertions
-from hedgerow.proxy.lab.faithfulness.contradiction import ByJudge, Compare, by_words
-from hedgerow.proxy.lab.faithfulness.figures import Gathered
-from hedgerow.proxy.lab.faithfulness.rows import Answered, Judged, Measured, parse_row, read_rows
-from hedgerow.proxy.lab.ledger import Ledger
-from hedgerow.proxy.lab.reading import shipped_judge
-from hedgerow.proxy.types import Json
+from ...computing import compute
+from ...config import Route, Settings
+from ...types import Json
+from .. import answers
+from ..answers import UNWATCHED, Item, Looked, Pace
+from ..collecting import Outcome
+from ..ledger import Ledger
+from ..reading import shipped_judge
+from .asking import judged_by, open_judge
+from .assertions import Unread, assertions
+from .contradiction import ByJudge, Compare, by_words
+from .figures import Gathered
+from .rows import Answered, Judged, Measured, parse_row, read_rows
 
 Judge = Callable[[Answered], Awaitable[Judged]]
 

@@ -16,11 +16,11 @@ from pydantic import (
     model_validator,
 )
 
-from hedgerow.calibration.errors import CalibrationError
-from hedgerow.calibration.metrics import contradiction_confidence, faithfulness
-from hedgerow.proxy.lab.answers import Share, WithSamples, why_refused
-from hedgerow.proxy.lab.datasets import BadRow, Label, Text, parse_each, read_objects
-from hedgerow.proxy.types import Json
+from ....calibration.errors import CalibrationError
+from ....calibration.metrics import contradiction_confidence, faithfulness
+from ...types import Json
+from ..answers import Share, WithSamples, why_refused
+from ..datasets import BadRow, Label, Text, parse_each, read_objects
 
 WANTED = "each line is an object with answer (text) and samples (a list of texts: further answers to the same question), or with decisiveness and confidence (measured before); and, where they are known, question, model, prompt, dataset, split and correct"
 GROUPED = ("model", "dataset", "prompt", "split")

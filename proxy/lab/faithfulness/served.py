@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.proxy.audit.spoken import SERVED, SpokenAnswers
-from hedgerow.proxy.lab.faithfulness.figures import Columns, figures, worst_of
-from hedgerow.proxy.monitoring.faithful import VOICES, Against, columns
-from hedgerow.proxy.types import Json
+from ...audit.spoken import SERVED, SpokenAnswers
+from ...monitoring.faithful import VOICES, Against, columns
+from ...types import Json
+from .figures import Columns, figures, worst_of
 
 
 def document(spoken: SpokenAnswers, *, against: Against, resamples: int = 1000, seed: int = 0) -> Json:

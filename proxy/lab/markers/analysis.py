@@ -12,9 +12,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from hedgerow.calibration.metrics import wilson_interval
-from hedgerow.calibration.metrics.faithful import conditional_mean
-from hedgerow.calibration.metrics.marker_table import (
+from ....calibration.metrics import wilson_interval
+from ....calibration.metrics.faithful import conditional_mean
+from ....calibration.metrics.marker_table import (
     MARKER_METRICS,
     NO_MARKER,
     THRESHOLDS,
@@ -23,12 +23,12 @@ from hedgerow.calibration.metrics.marker_table import (
     corpus,
     measure_markers,
 )
-from hedgerow.calibration.metrics.markers import Averaged, rank_agreement
-from hedgerow.lexicon.perception.people import people_read
-from hedgerow.proxy.lab.markers.lexicon import own_cd_mae
-from hedgerow.proxy.lab.markers.rows import Sentence
-from hedgerow.proxy.lab.markers.undefined import reasons, why_undefined
-from hedgerow.proxy.types import Json
+from ....calibration.metrics.markers import Averaged, rank_agreement
+from ....lexicon.perception.people import people_read
+from ...types import Json
+from .lexicon import own_cd_mae
+from .rows import Sentence
+from .undefined import reasons, why_undefined
 
 T = TypeVar("T")
 UNNAMED = "(unnamed)"

@@ -10,14 +10,14 @@ from statistics import fmean
 
 import numpy as np
 
-from hedgerow.calibration import Beta
-from hedgerow.calibration.metrics.marker_table import NO_MARKER, THRESHOLDS, Corpus
-from hedgerow.calibration.metrics.markers import Part
-from hedgerow.calibration.scores import fit_moments
-from hedgerow.lexicon.hedges.entries import NO_HEDGE, Hedge, Lexicon
-from hedgerow.lexicon.perception.people import people_read
-from hedgerow.proxy.lab.markers.rows import Sentence
-from hedgerow.proxy.types import Json
+from ....calibration import Beta
+from ....calibration.metrics.marker_table import NO_MARKER, THRESHOLDS, Corpus
+from ....calibration.metrics.markers import Part
+from ....calibration.scores import fit_moments
+from ....lexicon.hedges.entries import NO_HEDGE, Hedge, Lexicon
+from ....lexicon.perception.people import people_read
+from ...types import Json
+from .rows import Sentence
 
 UNSTABLE = 0.25
 """A marker's own CD-MAE from which it says nothing about another dataset: so far is a confidence drawn evenly from [0, 1] from its mean, on average."""

@@ -8,21 +8,21 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import cache, partial
 
-from hedgerow.lexicon import load
-from hedgerow.lexicon.text.claims import Claim
-from hedgerow.lexicon.text.sentences import sentences
-from hedgerow.proxy.clustering.judged_support import read_claims
-from hedgerow.proxy.clustering.local import LocalJudge, reads
-from hedgerow.proxy.clustering.support import borne_out
-from hedgerow.proxy.computing import compute
-from hedgerow.proxy.config import Route, Settings
-from hedgerow.proxy.errors import StepFailed, UpstreamError
-from hedgerow.proxy.lab import reading
-from hedgerow.proxy.lab.faithfulness.assertions import Assertion
-from hedgerow.proxy.lab.faithfulness.contradiction import ByJudge, by_words, said_in
-from hedgerow.proxy.lab.markers.rows import Answered, MeasuredAnswer, MeasuredSentence
-from hedgerow.proxy.rewriting.asserting import asserts
-from hedgerow.proxy.rewriting.strip import Strippers
+from ....lexicon import load
+from ....lexicon.text.claims import Claim
+from ....lexicon.text.sentences import sentences
+from ...clustering.judged_support import read_claims
+from ...clustering.local import LocalJudge, reads
+from ...clustering.support import borne_out
+from ...computing import compute
+from ...config import Route, Settings
+from ...errors import StepFailed, UpstreamError
+from ...rewriting.asserting import asserts
+from ...rewriting.strip import Strippers
+from .. import reading
+from ..faithfulness.assertions import Assertion
+from ..faithfulness.contradiction import ByJudge, by_words, said_in
+from .rows import Answered, MeasuredAnswer, MeasuredSentence
 
 Verdicts = Sequence[Sequence[bool | None]]
 """For each sentence and each further answer: it bears it out, contradicts it, or neither (None)."""

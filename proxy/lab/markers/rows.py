@@ -10,14 +10,14 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, StrictStr, ValidationError, model_validator
 
-from hedgerow.calibration.metrics.marker_table import NO_MARKER, Split
-from hedgerow.lexicon.errors import LexiconError
-from hedgerow.lexicon.perception.markers import marker_of, standard
-from hedgerow.lexicon.perception.people import people_read
-from hedgerow.lexicon.text.language import language_of
-from hedgerow.proxy.lab.answers import Share, WithSamples, why_refused
-from hedgerow.proxy.lab.datasets import BadRow, Label, Text, parse_each, read_objects
-from hedgerow.proxy.types import Json
+from ....calibration.metrics.marker_table import NO_MARKER, Split
+from ....lexicon.errors import LexiconError
+from ....lexicon.perception.markers import marker_of, standard
+from ....lexicon.perception.people import people_read
+from ....lexicon.text.language import language_of
+from ...types import Json
+from ..answers import Share, WithSamples, why_refused
+from ..datasets import BadRow, Label, Text, parse_each, read_objects
 
 WANTED = (
     "each line is a sentence {text or marker, confidence}, or an answer {question, answer, samples}; and, where they are known, "

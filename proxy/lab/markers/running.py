@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from hedgerow.lexicon.text.language import language_of
-from hedgerow.lexicon.text.sentences import sentences
-from hedgerow.proxy.audit.engine import Engine
-from hedgerow.proxy.audit.recorded import recorded_answers
-from hedgerow.proxy.lab import answers
-from hedgerow.proxy.lab.answers import UNWATCHED, Item, Looked, Pace, WithSamples
-from hedgerow.proxy.lab.collecting import Outcome
-from hedgerow.proxy.lab.datasets import BadRow
-from hedgerow.proxy.lab.ledger import Ledger
-from hedgerow.proxy.lab.markers.analysis import Gathered
-from hedgerow.proxy.lab.markers.measuring import Judge, asserting
-from hedgerow.proxy.lab.markers.rows import Answered, MeasuredAnswer, OneSentence, Row, parse_row, sentences_of
-from hedgerow.proxy.types import Json
+from ....lexicon.text.language import language_of
+from ....lexicon.text.sentences import sentences
+from ...audit.engine import Engine
+from ...audit.recorded import recorded_answers
+from ...types import Json
+from .. import answers
+from ..answers import UNWATCHED, Item, Looked, Pace, WithSamples
+from ..collecting import Outcome
+from ..datasets import BadRow
+from ..ledger import Ledger
+from .analysis import Gathered
+from .measuring import Judge, asserting
+from .rows import Answered, MeasuredAnswer, OneSentence, Row, parse_row, sentences_of
 
 Words = Literal["own", "served"]
 """Of an answer of the audit: the draft's words, or those that the client got (shadow: would have got)."""

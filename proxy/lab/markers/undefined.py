@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from hedgerow.calibration.metrics.marker_table import Corpus
-from hedgerow.calibration.metrics.markers import shared
-from hedgerow.proxy.types import Json
+from ....calibration.metrics.marker_table import Corpus
+from ....calibration.metrics.markers import shared
+from ...types import Json
 
 Figures = Mapping[str, float]
 """A figure of each dataset, by its name; datasets without one are missing."""

@@ -3,7 +3,7 @@
 `hedgerow.proxy.monitoring.diagrams` computes the diagrams, the templates draw them as SVG.
 """
 
-from hedgerow.proxy.lab.report.page import render, render_comparison, render_experiment
-from hedgerow.proxy.lab.report.regimes import render_regimes
+from .page import render, render_comparison, render_experiment
+from .regimes import render_regimes
 
 __all__ = ["render", "render_comparison", "render_experiment", "render_regimes"]

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from hedgerow.calibration.metrics.table import HEADLINE
-from hedgerow.proxy.lab.experiment import Run
-from hedgerow.proxy.lab.report.page import render_experiment
+from ....calibration.metrics.table import HEADLINE
+from ..experiment import Run
+from .page import render_experiment
 
 SHOWN = (*HEADLINE, "expected_brier", "auroc")
 """The metrics in the Markdown; JSON and HTML have all."""

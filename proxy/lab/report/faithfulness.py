@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hedgerow.proxy.lab.faithfulness.figures import METRICS, group_name
-from hedgerow.proxy.lab.report.page import environment
-from hedgerow.proxy.types import Json
+from ...types import Json
+from ..faithfulness.figures import METRICS, group_name
+from .page import environment
 
 
 def render(document: Json) -> str:

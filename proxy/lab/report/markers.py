@@ -11,11 +11,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from hedgerow.calibration.metrics.marker_table import NO_MARKER
-from hedgerow.proxy.lab.markers.analysis import METRIC_NAMES
-from hedgerow.proxy.lab.markers.lexicon import UNSTABLE, is_stable
-from hedgerow.proxy.lab.report.page import environment
-from hedgerow.proxy.types import Json
+from ....calibration.metrics.marker_table import NO_MARKER
+from ...types import Json
+from ..markers.analysis import METRIC_NAMES
+from ..markers.lexicon import UNSTABLE, is_stable
+from .page import environment
 
 CELLS = 100
 """Number of points in [0, 1] at which a density is drawn."""

@@ -8,10 +8,10 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from hedgerow.calibration.evaluation import Evaluation
-from hedgerow.proxy.lab.evaluating import metrics_of
-from hedgerow.proxy.monitoring import diagrams
-from hedgerow.proxy.monitoring.figures import signed
+from ....calibration.evaluation import Evaluation
+from ...monitoring import diagrams
+from ...monitoring.figures import signed
+from ..evaluating import metrics_of
 
 
 def render(evaluation: Evaluation, document: dict[str, Any]) -> str:

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.calibration.arrays import FloatArray
-from hedgerow.calibration.metrics.binned import reliability_equal_mass
-from hedgerow.calibration.regimes.features import find_centres
-from hedgerow.calibration.regimes.smoothing import Vectors
-from hedgerow.proxy.lab.regimes import Study, base_means
-from hedgerow.proxy.lab.report.page import environment
-from hedgerow.proxy.monitoring.diagrams import Bin
+from ....calibration.arrays import FloatArray
+from ....calibration.metrics.binned import reliability_equal_mass
+from ....calibration.regimes.features import find_centres
+from ....calibration.regimes.smoothing import Vectors
+from ...monitoring.diagrams import Bin
+from ..regimes import Study, base_means
+from .page import environment
 
 POINTS = 2500
 """Largest number of questions on a map; of more, a random sample is drawn."""

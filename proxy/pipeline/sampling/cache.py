@@ -11,8 +11,8 @@ from collections.abc import AsyncIterator
 import orjson
 import structlog
 
-from hedgerow.proxy.config.redis import DOWN_S, redis_client
-from hedgerow.proxy.types import Completion, Json
+from ...config.redis import DOWN_S, redis_client
+from ...types import Completion, Json
 
 log = structlog.get_logger(__name__)
 _PLACE = "hedgerow:samples:2:"

@@ -14,14 +14,19 @@ from itertools import count
 
 import structlog
 
-from hedgerow.calibration import Beta
-from hedgerow.proxy.errors import Overloaded, ProxyError, UpstreamRejected
-from hedgerow.proxy.outcomes import Reason
-from hedgerow.proxy.pipeline.eligibility import answer_reason, offers_tools
-from hedgerow.proxy.pipeline.job import Job
-from hedgerow.proxy.pipeline.result import Drawn, Run
-from hedgerow.proxy.pipeline.sampling.early_stopping import Wanted, draw_in_batches, until_settled
-from hedgerow.proxy.pipeline.sampling.forms import (
+from ....calibration import Beta
+from ...errors import Overloaded, ProxyError, UpstreamRejected
+from ...outcomes import Reason
+from ...protocols import Upstream
+from ...types import Json
+from ...upstreams.dialects.table import DIALECTS
+from ...upstreams.group import asked_at, one_answer
+from ..eligibility import answer_reason, offers_tools
+from ..job import Job
+from ..result import Drawn, Run
+from ..steps import RoutePipeline
+from .early_stopping import Wanted, draw_in_batches, until_settled
+from .forms import (
     Accepted,
     Form,
     first_choice,
@@ -30,14 +35,9 @@ from hedgerow.proxy.pipeline.sampling.forms import (
     own_body,
     sampling_body,
 )
-from hedgerow.proxy.pipeline.sampling.shape import shape_of
-from hedgerow.proxy.pipeline.sampling.sharing import Arrived, key_of
-from hedgerow.proxy.pipeline.sampling.worth import Worth, worth_of
-from hedgerow.proxy.pipeline.steps import RoutePipeline
-from hedgerow.proxy.protocols import Upstream
-from hedgerow.proxy.types import Json
-from hedgerow.proxy.upstreams.dialects.table import DIALECTS
-from hedgerow.proxy.upstreams.group import asked_at, one_answer
+from .shape import shape_of
+from .sharing import Arrived, key_of
+from .worth import Worth, worth_of
 
 log = structlog.get_logger(__name__)
 

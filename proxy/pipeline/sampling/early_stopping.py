@@ -20,15 +20,15 @@ from math import exp, lgamma
 
 import structlog
 
-from hedgerow.calibration import Beta
-from hedgerow.proxy.clustering.clusterer import Comparisons
-from hedgerow.proxy.computing import compute
-from hedgerow.proxy.config import Sampling
-from hedgerow.proxy.errors import ProxyError
-from hedgerow.proxy.pipeline.claims import claims_if_long
-from hedgerow.proxy.pipeline.job import Job
-from hedgerow.proxy.pipeline.result import Drawn
-from hedgerow.proxy.types import Sample
+from ....calibration import Beta
+from ...clustering.clusterer import Comparisons
+from ...computing import compute
+from ...config import Sampling
+from ...errors import ProxyError
+from ...types import Sample
+from ..claims import claims_if_long
+from ..job import Job
+from ..result import Drawn
 
 log = structlog.get_logger(__name__)
 

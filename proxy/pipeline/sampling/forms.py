@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
-from hedgerow.proxy.errors import ProxyError, UpstreamRejected
-from hedgerow.proxy.pipeline.job import Job, asks_for_logprobs
-from hedgerow.proxy.pipeline.sampling.shape import Shape
-from hedgerow.proxy.types import Json
-from hedgerow.proxy.upstreams.dialects.table import DIALECTS
+from ...errors import ProxyError, UpstreamRejected
+from ...types import Json
+from ...upstreams.dialects.table import DIALECTS
+from ..job import Job, asks_for_logprobs
+from .shape import Shape
 
 SHORT = "Reply with the answer alone, in as few words as possible."
 """Instruction for short samples."""

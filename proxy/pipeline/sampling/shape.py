@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from hedgerow.proxy.types import Json
+from ...types import Json
 
 Shape = tuple[object, ...]
 

@@ -16,9 +16,9 @@ from typing import Protocol
 
 import orjson
 
-from hedgerow.proxy.pipeline.job import Job
-from hedgerow.proxy.pipeline.result import Source
-from hedgerow.proxy.types import Json
+from ...types import Json
+from ..job import Job
+from ..result import Source
 
 Arrived = Callable[[Json], None]
 """Receives each completion object on arrival, so that it is kept if a later call fails. Receivers must not change the object."""

@@ -11,17 +11,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from hedgerow.proxy.config.routes import Adaptive
-from hedgerow.proxy.pipeline.job import Job
-from hedgerow.proxy.pipeline.placing import ADAPTIVE, Answered, Embeddings
-from hedgerow.proxy.pipeline.steps import RoutePipeline
-from hedgerow.proxy.types import Drawing, Sample
+from ...config.routes import Adaptive
+from ...types import Drawing, Sample
+from ..job import Job
+from ..placing import ADAPTIVE, Answered, Embeddings
+from ..steps import RoutePipeline
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from hedgerow.calibration.maps.adaptive import AdaptiveMap
+    from ....calibration.maps.adaptive import AdaptiveMap
 
 
 @dataclass(frozen=True, slots=True)

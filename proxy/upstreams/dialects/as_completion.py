@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hedgerow.proxy.types import Json
+from ...types import Json
 
 
 def completion_of(answer: Json, message: Json, finish: str, usage: Json | None, logprobs: object = None) -> Json:

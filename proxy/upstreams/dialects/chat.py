@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from hedgerow.proxy.types import Json, Usage
-from hedgerow.proxy.upstreams import sse
+from ...types import Json, Usage
+from .. import sse
 
 THOUGHTS = ("reasoning_content", "reasoning", "reasoning_details", "thinking", "thinking_blocks")
 """Fields of a message with the model's reasoning, as named by different servers."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from hedgerow.proxy.types import Json
-from hedgerow.proxy.upstreams.dialects.chat import THOUGHTS
+from ...types import Json
+from .chat import THOUGHTS
 
 Kind = Literal["thought", "text", "refusal", "call"]
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from hedgerow.proxy.types import Json
-from hedgerow.proxy.upstreams import sse
-from hedgerow.proxy.upstreams.assembling import Assembly
-from hedgerow.proxy.upstreams.dialects.served import OnText, ServedStream, sendable, short_id
+from ...types import Json
+from .. import sse
+from ..assembling import Assembly
+from .served import OnText, ServedStream, sendable, short_id
 
 
 class ServedChat(ServedStream):

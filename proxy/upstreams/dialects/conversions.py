@@ -10,13 +10,13 @@ from itertools import count
 from types import ModuleType
 from typing import Any
 
-from hedgerow.proxy.types import Json
-from hedgerow.proxy.upstreams import sse
-from hedgerow.proxy.upstreams.answers import usage_of
-from hedgerow.proxy.upstreams.dialects import messages, messages_in_chat, responses, responses_in_chat
-from hedgerow.proxy.upstreams.dialects.chat_parts import Part, Parts, Step, parts_of
-from hedgerow.proxy.upstreams.dialects.in_chat import Said
-from hedgerow.proxy.upstreams.dialects.served import broken_off, decoded
+from ...types import Json
+from .. import sse
+from ..answers import usage_of
+from . import messages, messages_in_chat, responses, responses_in_chat
+from .chat_parts import Part, Parts, Step, parts_of
+from .in_chat import Said
+from .served import broken_off, decoded
 
 Pieces = Callable[[str], Iterable[str]]
 

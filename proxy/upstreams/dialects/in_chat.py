@@ -8,9 +8,9 @@ from typing import Any
 
 import orjson
 
-from hedgerow.proxy.errors import BadRequest
-from hedgerow.proxy.outcomes import Reason
-from hedgerow.proxy.types import Json, Usage
+from ...errors import BadRequest
+from ...outcomes import Reason
+from ...types import Json, Usage
 
 
 @dataclass(frozen=True, slots=True)

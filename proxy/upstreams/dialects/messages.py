@@ -13,13 +13,13 @@ from typing import Any
 
 import orjson
 
-from hedgerow.proxy.errors import ProxyError
-from hedgerow.proxy.outcomes import Reason
-from hedgerow.proxy.types import Json, Usage
-from hedgerow.proxy.upstreams.dialects.as_completion import completion_of
-from hedgerow.proxy.upstreams.dialects.chat import with_wish
-from hedgerow.proxy.upstreams.dialects.chat_parts import kinds_of_tools
-from hedgerow.proxy.upstreams.sse import named_event
+from ...errors import ProxyError
+from ...outcomes import Reason
+from ...types import Json, Usage
+from ..sse import named_event
+from .as_completion import completion_of
+from .chat import with_wish
+from .chat_parts import kinds_of_tools
 
 ACTING = ("mcp_toolset", "code_execution")
 """Prefixes of types of tools that the upstream runs itself and that may act or cost on their own."""

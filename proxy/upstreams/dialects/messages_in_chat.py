@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hedgerow.proxy.errors import UpstreamRejected
-from hedgerow.proxy.types import Json, Usage
-from hedgerow.proxy.upstreams.dialects import messages
-from hedgerow.proxy.upstreams.dialects.chat_parts import Part
-from hedgerow.proxy.upstreams.dialects.in_chat import (
+from ...errors import UpstreamRejected
+from ...types import Json, Usage
+from . import messages
+from .chat_parts import Part
+from .in_chat import (
     Said,
     called,
     function,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from hedgerow.proxy.types import Json
-from hedgerow.proxy.upstreams.dialects import messages
-from hedgerow.proxy.upstreams.dialects.served import OnText, ServedStream, broken_off, short_id
-from hedgerow.proxy.upstreams.sse import named_event
+from ...types import Json
+from ..sse import named_event
+from . import messages
+from .served import OnText, ServedStream, broken_off, short_id
 
 _GROWING = ("text", "thinking", "signature", "partial_json")
 """Fields of a delta that append to a block's fields."""

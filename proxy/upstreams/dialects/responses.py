@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, count
 from typing import Any
 
-from hedgerow.proxy.outcomes import Reason
-from hedgerow.proxy.types import Json, Usage
-from hedgerow.proxy.upstreams.dialects.as_completion import completion_of
-from hedgerow.proxy.upstreams.dialects.chat_parts import kinds_of_tools
-from hedgerow.proxy.upstreams.sse import named_event
+from ...outcomes import Reason
+from ...types import Json, Usage
+from ..sse import named_event
+from .as_completion import completion_of
+from .chat_parts import kinds_of_tools
 
 LOGPROBS = "message.output_text.logprobs"
 """Value of `include` that requests log-probabilities."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from hedgerow.proxy.types import Json
-from hedgerow.proxy.upstreams.dialects import responses
-from hedgerow.proxy.upstreams.dialects.chat_parts import Part
-from hedgerow.proxy.upstreams.dialects.in_chat import (
+from ...types import Json
+from . import responses
+from .chat_parts import Part
+from .in_chat import (
     Said,
     called,
     function,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from hedgerow.proxy.types import Json
-from hedgerow.proxy.upstreams.dialects import responses
-from hedgerow.proxy.upstreams.dialects.served import OnText, ServedStream, broken_off, short_id
-from hedgerow.proxy.upstreams.sse import named_event
+from ...types import Json
+from ..sse import named_event
+from . import responses
+from .served import OnText, ServedStream, broken_off, short_id
 
 TEXT_DONE = "response.output_text.done"
 ENDS = ("response.completed", "response.incomplete")

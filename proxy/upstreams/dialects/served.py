@@ -9,9 +9,9 @@ from typing import Any
 
 import orjson
 
-from hedgerow.proxy.errors import UpstreamError
-from hedgerow.proxy.types import Json
-from hedgerow.proxy.upstreams import sse
+from ...errors import UpstreamError
+from ...types import Json
+from .. import sse
 
 MOST_BYTES = 64 * 1024 * 1024
 """Maximum size of a stream in bytes: all of it is kept until its end."""

@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from hedgerow.proxy.errors import ProxyError
-from hedgerow.proxy.outcomes import Reason
-from hedgerow.proxy.types import Json, Usage
-from hedgerow.proxy.upstreams import answers, sse
-from hedgerow.proxy.upstreams.dialects import as_completion, chat, messages, responses
-from hedgerow.proxy.upstreams.dialects.chat_stream import ServedChat
-from hedgerow.proxy.upstreams.dialects.messages_stream import ServedMessage
-from hedgerow.proxy.upstreams.dialects.responses_stream import ServedResponse
-from hedgerow.proxy.upstreams.dialects.served import OnText, ServedStream
+from ...errors import ProxyError
+from ...outcomes import Reason
+from ...types import Json, Usage
+from .. import answers, sse
+from . import as_completion, chat, messages, responses
+from .chat_stream import ServedChat
+from .messages_stream import ServedMessage
+from .responses_stream import ServedResponse
+from .served import OnText, ServedStream
 
 
 class MakesAnswer(Protocol):
