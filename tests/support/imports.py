@@ -34,6 +34,7 @@ ORDER = (
     "lexicon",
     "lexicon/perception",
     "lexicon/hedges",
+    "lexicon/reading",
     "lexicon/text",
     "lexicon/errors",
     "calibration",
