@@ -58,9 +58,12 @@ class Feedback(BaseModel):
         ),
     ] = None
     source: Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,32}$", description="Who says so.")] = "client"
-    note: Annotated[str, Field(max_length=2000, pattern=WITHOUT_NUL, description="Kept with the verdict.")] | None = (
-        None
-    )
+    note: (
+        Annotated[
+            str, Field(max_length=2000, pattern=WITHOUT_NUL, description="Kept as long as the answer's texts are.")
+        ]
+        | None
+    ) = None
     propensity: (
         Annotated[
             StrictFloat | StrictInt,

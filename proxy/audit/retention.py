@@ -110,7 +110,9 @@ def _purge_texts(engine: sa.Engine, route: str | None, before: float, now: float
     old = sa.and_(
         answers.c.route.is_not_distinct_from(route), answers.c.created_at < before, answers.c.erased_at.is_(None)
     )
-    private = answers.c.digest.is_not(None) | answers.c.id.in_(sa.select(texts.c.answer_id))
+    noted = [sa.select(table.c.answer_id).where(table.c.note.is_not(None)) for table in (verdicts, claim_verdicts)]
+    with_text = sa.union_all(sa.select(texts.c.answer_id), *noted)
+    private = answers.c.digest.is_not(None) | answers.c.id.in_(with_text)
     oldest_first = sa.select(answers.c.id, answers.c.created_at).where(old, private).order_by(answers.c.created_at)
     reached = 0.0  # erased rows are not read again
     while True:
@@ -125,11 +127,11 @@ def _purge_texts(engine: sa.Engine, route: str | None, before: float, now: float
 
 
 def _erase(connection: sa.Connection, ids: Sequence[str], now: float) -> None:
+    erased = {"erased_at": sa.func.coalesce(answers.c.erased_at, now), "user_hash": None, "salt": None}
+    connection.execute(sa.update(answers).where(answers.c.id.in_(ids)).values(erased))  # first: verdicts wait for it
     connection.execute(sa.delete(texts).where(texts.c.answer_id.in_(ids)))
     for table in (verdicts, claim_verdicts):
         connection.execute(sa.update(table).where(table.c.answer_id.in_(ids)).values(note=None))
-    erased = {"erased_at": sa.func.coalesce(answers.c.erased_at, now), "user_hash": None, "salt": None}
-    connection.execute(sa.update(answers).where(answers.c.id.in_(ids)).values(erased))
 
 
 def _purge_rows(engine: sa.Engine, route: str | None, before: float, key: bytes) -> Iterator[int]:

@@ -16,6 +16,7 @@ import sqlalchemy as sa
 
 from ... import calibration  # lazy: modules are imported when a name is used
 from .engine import transaction
+from .privacy import redact
 from .tables import answers, claim_verdicts, verdicts
 
 Kind = Literal["client", "human", "import", "grader"]
@@ -27,7 +28,7 @@ MAX_VERDICTS = 1000
 _ANSWER = [
     answers.c[name]
     for name in (
-        "id", "created_at", "response_id", "key", "route", "mode", "status", "served_agrees",
+        "id", "created_at", "response_id", "key", "route", "mode", "status", "served_agrees", "store_text",
         "raw_alpha", "raw_beta", "alpha", "beta", "perceived_alpha", "perceived_beta",
     )
 ]  # fmt: skip
@@ -163,8 +164,10 @@ class _History:
         self._current: dict[Place, str] = {}
         self._drawn: dict[Place, float] = {}
         self._added: list[dict[str, Any]] = []
-        turn = sa.select(answers.c.id).where(answers.c.id.in_(ids)).order_by(answers.c.id).with_for_update()
-        connection.execute(turn)  # concurrent verdicts on one answer are serialised (SQLite has one writer anyway)
+        turn = sa.select(answers.c.id, answers.c.erased_at).where(answers.c.id.in_(ids)).order_by(answers.c.id)
+        # concurrent verdicts on one answer, and its erasure, are serialised (SQLite has one writer anyway)
+        locked = connection.execute(turn.with_for_update()).all()
+        self._erased = {row.id for row in locked if row.erased_at is not None}
         statement = sa.select(table).where(table.c.answer_id.in_(ids)).order_by(table.c.id)
         for row in connection.execute(statement).mappings():
             place = row["answer_id"], row.get("claim")
@@ -191,9 +194,8 @@ class _History:
                 for earlier in self._added:
                     earlier["current"] = earlier["current"] and (earlier["answer_id"], earlier.get("claim")) != place
             stored = {"answer_id": row["id"], "created_at": time.time(), "current": counts, "claim": verdict.claim}
-            stored |= {
-                name: getattr(verdict, name) for name in ("correct", "source", "kind", "actor", "note", "propensity")
-            }
+            stored |= {name: getattr(verdict, name) for name in ("correct", "source", "kind", "actor", "propensity")}
+            stored["note"] = None if row["id"] in self._erased else _kept(verdict.note, row["store_text"])
             stored |= {name: row[name] for name in ("raw_alpha", "raw_beta", "alpha", "beta")} | scores
             self._added.append({name: value for name, value in stored.items() if name in self._columns})
         return VerdictResult(verdict, row["id"], row["route"], row["status"], scores, changed, counts)
@@ -209,6 +211,13 @@ class _History:
             connection.execute(sa.update(table).where(old, table.c.current).values(current=False))
         if self._added:
             connection.execute(sa.insert(table), self._added)
+
+
+def _kept(note: str | None, store_text: str | None) -> str | None:
+    """A note as far as the answer's texts are kept; a hash of it would tell nobody anything."""
+    if note is None or store_text not in ("full", "redacted"):
+        return None
+    return note if store_text == "full" else redact(note)
 
 
 def _find(connection: sa.Connection, names: Sequence[str], *, claims: bool) -> dict[str, Row]:

@@ -137,6 +137,43 @@ def test_erasing_by_id_and_by_user(filled: Store, which: Any, count: int) -> Non
         assert SECRET.encode() not in content
 
 
+NOTE = "Anna asked ada@example.org about her divorce"
+
+
+@pytest.mark.parametrize(
+    ("level", "kept"),
+    [("none", None), ("hashed", None), ("redacted", "Anna asked [email] about her divorce"), ("full", NOTE)],
+)
+def test_a_note_is_as_private_as_the_answer(store: Store, level: Any, kept: str | None) -> None:
+    """On the answer, on a claim, and corrected later."""
+    claim = {"raw": [1.0, 1.0], "calibrated": [1.0, 1.0]}
+    store.write(entry("a", texts=SAID, store_text=level, claims=[claim]))
+    told = [Verdict("a", 1.0, note=NOTE), Verdict("a", 0.0, note=NOTE), Verdict("a", 0.0, claim=0, note=NOTE)]
+    store.run(lambda opened: opened.add_verdicts(told))
+    assert notes(store) == [kept] * 3
+
+
+def notes(store: Store) -> list[Any]:
+    return store.sql("SELECT note FROM verdicts UNION ALL SELECT note FROM claim_verdicts")
+
+
+@pytest.mark.parametrize("how", ["user", "id", "time"])
+def test_notes_go_with_the_texts_and_none_come_after(store: Store, how: str) -> None:
+    """Also where the answer has no text of its own."""
+    store.write(aged("a", 10, user="ada"), entry("b", created_at=time.time() - 10 * DAY_S, texts=Texts(), user="ada"))
+    store.run(lambda opened: opened.add_verdicts([Verdict(name, 1.0, note=NOTE) for name in ("a", "b")]))
+    engine = open_engine(store.settings)
+    if how == "time":
+        store.sql("UPDATE answers SET digest = NULL, salt = NULL, user_hash = NULL WHERE id = 'b'")
+        purge(engine, settings(store, keep_texts_days=4), actor="test")
+    else:
+        erase(engine, actor="test", **({"user": "ada"} if how == "user" else {"names": ["a", "b"]}))
+    engine.dispose()
+    assert notes(store) == [None, None]
+    store.run(lambda opened: opened.add_verdicts([Verdict(name, 0.0, note=NOTE) for name in ("a", "b")]))
+    assert notes(store) == [None] * 4
+
+
 def test_a_purge_that_fails_is_tried_again(filled: Store, lines: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A running proxy purges by itself: a store that is gone for a while is logged, and the next purge does the work."""
     failures = [StoreError("The audit store cannot be written: OperationalError.")]
