@@ -32,7 +32,7 @@ UPSTREAM_TIMEOUT_S = 5.0
 KEEP_ALIVE_S = 1.0
 MAX_ANSWER_BYTES = 4 * 1024 * 1024
 MAX_BODY_BYTES = 1024 * 1024
-ADMIN_KEY = "chaos-admin-key"
+ADMIN_KEY = "chaos-admin-key-1"
 _ROUTES: Mapping[str, Mapping[str, Any]] = {
     "off": {"mode": "off"},
     "shadow": {"mode": "shadow"},

@@ -53,7 +53,7 @@ from tests.support.postgres import Cluster, cluster
 
 MARKS = ("<!-- measured: partitions -->", "<!-- end: partitions -->")
 MONTHS = 3
-KEY = "of the hashes"
+KEY = "the key of the hashes"
 LATE, LATE_S = 0.05, 2 * DAY_S
 """Share of rows that waited for their store, and how long at most: their places in the chain are behind rows of the next month."""
 ROUNDS, ROWS_OF_A_ROUND, READ = 5, 4000, 200

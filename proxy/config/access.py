@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import Field, SecretStr
+from pydantic import Field
 
 from ..types import Role
+from .secret import Address, OwnSecret
 from .sections import Section
 
 
@@ -17,7 +18,7 @@ class Counting(Section):
     store: Literal["memory", "redis"] = "memory"
     """`memory` counts in each process separately, so that a key has its full limits in each. `redis` counts over all processes that use the
     same server (extra `redis`)."""
-    url: str | None = None
+    url: Address | None = None
     """`redis`: address of the server, e.g. `redis://localhost:6379/0`."""
 
 
@@ -28,8 +29,8 @@ class Oidc(Section):
     """Address of the provider, below which `/.well-known/openid-configuration` lies."""
     client_id: str
     """Client id of this proxy at the provider. Its redirect address is `PUBLIC_URL/sign-in/oidc/back`."""
-    client_secret: SecretStr
-    """Client secret of this proxy; it also signs sessions."""
+    client_secret: OwnSecret
+    """Client secret of this proxy; it also signs sessions, so it has 16 characters or more."""
     public_url: Annotated[str, Field(pattern=r"^https?://[^/]+$")]
     """Where browsers reach the pages, e.g. `https://hedgerow.example.com`."""
     name: str = "your account"

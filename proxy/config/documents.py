@@ -22,7 +22,8 @@ HEAD = """# Configuration
 
 `config.yaml` is read at the start and again whenever it changes. `hedgerow config check` checks it and says nothing else. Every key can be overridden by an
 environment variable: `server.port` by `HEDGEROW_SERVER__PORT`. `${NAME}` inside a value is replaced by the variable of that name, so that
-keys need not stand in the file; `hedgerow serve` needs every one of them set, other commands only those whose values they use. A wrong value stops the start with one line that names key, value and what is allowed.
+keys need not stand in the file; `hedgerow serve` needs every one of them set, other commands only those whose values they use; a variable that is set to nothing is refused by all. So is a
+secret that is blank, holds a line end, or is a placeholder such as `replace-me`, also as the password in an address. A wrong value stops the start with one line that names key, value and what is allowed.
 
 *This page is generated: `python -m hedgerow.proxy.config.documents > docs/config.md`.*
 """

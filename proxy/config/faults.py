@@ -8,12 +8,12 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, get_args
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, SecretStr, ValidationError
 
 from ..errors import ConfigError
 from .sections import VARIABLE
 
-_CREDENTIALS = re.compile(r"//[^/\s]*@")
+_CREDENTIALS = re.compile(r"//.*@", re.DOTALL)
 """A name and password inside an address."""
 _LISTED_KEYS = 14
 """Number of keys of a section that are listed if none is similar to an unknown one."""
@@ -45,6 +45,7 @@ _PATTERNS = {
     r"^[^\x00]*$": "must hold no NUL character",
     r"^[^\x00-\x1f\x7f]*$": "must hold no line end, tab or other control character",
     r"^(0|[1-9][0-9]{0,3})$": "expected the place of a claim, 0 for the first",
+    r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$": "expected the name of a header: letters, digits and hyphens",
     r"^[a-z]{2}$": "expected the two letters of a language, such as en",
     r"^https?://": "expected an address that begins with https:// or http://",
     r"^https?://[^/]+$": "expected an address without a path, such as https://hedgerow.example.com",
@@ -90,10 +91,24 @@ def _describe(fault: Any, model: type[BaseModel]) -> str:
         return f"{key}: the environment variable {missing[1]} is not set"
     if value is None:
         return f"{key} is empty: {message}"
-    if kind == "missing" or any("key" in part for part in where) or isinstance(value, dict | list):
+    if kind == "missing" or _is_secret(model, fault["loc"]) or isinstance(value, dict | list):
         return f"{key}: {message}"
     shown = _CREDENTIALS.sub("//***@", value) if isinstance(value, str) else value
     return f"{key} is {shown!r}: {message}"
+
+
+def _is_secret(model: type[BaseModel], where: Sequence[int | str]) -> bool:
+    """Whether what stands there is a secret, holds some, or is a client's key written where its hash belongs."""
+    return any(
+        part == "keys" or (part == name and _holds_secret(field.annotation))
+        for depth, part in enumerate(where)
+        for section in _sections_at(model, where[:depth])
+        for name, field in _fields(section).items()
+    )
+
+
+def _holds_secret(annotation: Any) -> bool:
+    return annotation is SecretStr or any(_holds_secret(inner) for inner in get_args(annotation))
 
 
 def in_words(fault: Any) -> str:
@@ -134,6 +149,11 @@ def _places_of(key: str, section: type[BaseModel], place: str = "") -> Iterator[
 
 def _keys_at(model: type[BaseModel], where: Sequence[int | str]) -> list[str]:
     """The keys of the section at a place of the settings; none if unknown."""
+    return [name for section in _sections_at(model, where) for name in _fields(section)]
+
+
+def _sections_at(model: type[BaseModel], where: Sequence[int | str]) -> list[type[BaseModel]]:
+    """What the section at a place may be, by its `provider` where the place names one; the last known one where it is none."""
     sections = [model]
     for part in where:
         named = [field for section in sections for name, field in _fields(section).items() if name == part]
@@ -141,7 +161,7 @@ def _keys_at(model: type[BaseModel], where: Sequence[int | str]) -> list[str]:
             sections = [inner for field in named for inner in _sections_in(field.annotation)]
         elif tagged := [section for section in sections if part in _providers(section)]:
             sections = tagged
-    return [name for section in sections for name in _fields(section)]
+    return sections
 
 
 def _fields(section: type[BaseModel]) -> Mapping[str, Any]:

@@ -10,21 +10,28 @@ from typing import Any
 
 import yaml
 from pydantic import ValidationError
+from pydantic_settings import SettingsError
 
 from ..errors import ConfigError
 from .faults import refused
-from .sections import VARIABLE
+from .sections import VARIABLE, check_known
 from .settings import Settings
 
 
 def _expand(value: Any, path: str, unset: dict[str, str]) -> Any:
-    """Replace `${NAME}` in every string of the file; an unset variable is left and added to `unset` under its key."""
+    """Replace `${NAME}` in every string of the file; an unset variable is left and added to `unset` under its key.
+
+    Raises:
+        ConfigError: a variable is set to nothing, which is a secret store without the secret, or a line of an env file without its value.
+    """
     if isinstance(value, str):
 
         def lookup(match: re.Match[str]) -> str:
             setting = os.environ.get(match[1])
             if setting is None:
                 unset[path] = match[1]
+            elif not setting.strip():
+                raise ConfigError(f"{path}: the environment variable {match[1]} is empty; give it its value")
             return match[0] if setting is None else setting
 
         return VARIABLE.sub(lookup, value)
@@ -49,6 +56,7 @@ def load(path: Path) -> Settings:
     settings, unset = load_known(path)
     for key, name in unset.items():
         raise ConfigError(f"{key}: the environment variable {name} is not set")
+    check_known("", settings)  # what stands in a variable of the environment is not expanded
     return settings
 
 
@@ -64,6 +72,10 @@ def load_known(path: Path) -> tuple[Settings, Mapping[str, str]]:
         return Settings(**_expand(read_mapping(path), "", unset)), unset
     except ValidationError as error:
         raise refused(path, error, Settings) from error
+    except SettingsError as error:  # a section in a variable of the environment that is not JSON; it may hold secrets
+        raise ConfigError(
+            f"{str(error).partition(' from source')[0]}: a section in the environment must be JSON"
+        ) from None
 
 
 def read_mapping(path: Path, advice: str = FIRST_CONFIG) -> dict[str, Any]:

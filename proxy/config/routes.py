@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from .kinds import JUDGES, REWRITERS, SIGNALS
+from .secret import Address
 from .sections import Section
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class Match(Section):
     model: str = "*"
     """Pattern for the request's model name (`*` and `?`)."""
     headers: Mapping[str, str] = {}
-    """Header names, each with a pattern for its value."""
+    """Header names, each with a pattern for its value. A request without the header does not match, whatever the pattern."""
     keys: tuple[str, ...] = ()
     """SHA-256 of client keys, in hex (`hedgerow config hash-key`). Empty: any key."""
 
@@ -75,7 +76,7 @@ class SampleCache(Section):
     store: Literal["memory", "redis"] = "memory"
     """`memory` is for one process; `redis` is shared by all processes that use the same server, which then holds the texts of answers (extra
     `redis`)."""
-    url: str | None = None
+    url: Address | None = None
     """`redis`: address of the server, e.g. `redis://localhost:6379/0`."""
     max_entries: Annotated[int, Field(ge=1)] = 1024
     """`memory`: maximum number of sets; the oldest is dropped first."""
@@ -429,6 +430,5 @@ class Route(Section):
         match = self.match
         if match.keys and key_hash not in match.keys:
             return False
-        return not match.headers or all(
-            fnmatchcase(headers.get(name.lower(), ""), pattern) for name, pattern in match.headers.items()
-        )
+        sent = ((headers.get(name.lower()), pattern) for name, pattern in match.headers.items())
+        return all(value is not None and fnmatchcase(value, pattern) for value, pattern in sent)

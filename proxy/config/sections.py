@@ -30,14 +30,20 @@ def known(key: str, value: str) -> str:
     return value
 
 
-def check_known(key: str, section: BaseModel) -> None:
-    """Check that no text of a section has an unset variable.
+def check_known(key: str, value: object) -> None:
+    """Check that no text of a section, or of whatever it holds, has an unset variable.
 
     Raises:
         ConfigError: a variable is not set.
     """
-    for name, value in section:
-        for part in value.values() if isinstance(value, Mapping) else (value,):
-            text = part.get_secret_value() if isinstance(part, SecretStr) else part
-            if isinstance(text, str):
-                known(f"{key}.{name}", text)
+    match value:
+        case str():
+            known(key, value)
+        case SecretStr():
+            known(key, value.get_secret_value())
+        case BaseModel() | Mapping() | tuple():
+            items = (
+                value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, tuple) else value
+            )
+            for name, item in items:
+                check_known(f"{key}.{name}" if key else str(name), item)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import Field, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from ...calibration.kinds import choices
@@ -19,6 +19,7 @@ from .budgets import Budget
 from .kinds import SIGNALS
 from .prices import Prices
 from .routes import Route, StoreText
+from .secret import Address, HeaderName, Line, OwnSecret, Secret
 from .sections import Section
 from .upstreams import GroupUpstream, Upstream
 
@@ -42,15 +43,15 @@ class Server(Section):
     allowed_origins: tuple[str, ...] = ()
     """Origins whose pages may call `/v1` from a browser, e.g. `https://chat.example.com`; `*` for all. Empty: browsers block pages of other
     origins."""
-    admin_key: SecretStr | None = None
-    """Key for `/v1/audit`, `/v1/feedback` and `/v1/admin` (`Authorization: Bearer ...`) and for the pages (docs/dashboard.md). Unset: audit and
+    admin_key: OwnSecret | None = None
+    """Key for `/v1/audit`, `/v1/feedback` and `/v1/admin` (`Authorization: Bearer ...`) and for the pages (docs/dashboard.md), 16 characters or more. Unset: audit and
     feedback are open to all users of the proxy, the pages to this machine only, and `/v1/admin` to nobody."""
 
 
 class Audit(Section):
     """The audit store."""
 
-    url: str = "sqlite:///var/audit.db"
+    url: Address = "sqlite:///var/audit.db"
     """SQLAlchemy address of the store; a relative SQLite path is relative to the working directory."""
     store_text: StoreText = "full"
     """How questions, samples and answers are stored: `none`, `hashed` (only equality can be seen), `redacted` (without e-mail addresses,
@@ -63,8 +64,8 @@ class Audit(Section):
     """Seconds between two purges by a running proxy; `hedgerow audit purge` purges at once."""
     spool: Path = Path("var/spool")
     """Folder for rows while the store is down; preferably on another disk than the store."""
-    hash_key: SecretStr | None = None
-    """Key of the hash chain, of its ends, and of users' hashes. Unset: the chain finds accidents and careless changes; with a key it also
+    hash_key: OwnSecret | None = None
+    """Key of the hash chain, of its ends, and of users' hashes, 16 characters or more. Unset: the chain finds accidents and careless changes; with a key it also
     finds those of anybody who can write to the database but does not have the key. Rows written with one key are verified with that key."""
     synchronous: Literal["full", "normal"] = "full"
     """SQLite only: `full` survives a power cut, `normal` only the death of the process."""
@@ -82,7 +83,7 @@ class Tracing(Section):
 
     endpoint: str | None = None
     """Address for spans, e.g. http://collector:4318/v1/traces. Unset: no tracing. Needs the extra `tracing`."""
-    headers: Mapping[str, SecretStr] = {}
+    headers: Mapping[HeaderName, Secret] = {}
     """Headers for the collector, e.g. its key."""
     share: Annotated[float, Field(ge=0, le=1)] = 1.0
     """Share of requests that are traced if the caller has not decided."""
@@ -140,7 +141,7 @@ class Settings(BaseSettings):
     """SHA-256 of the accepted client keys, in hex (`hedgerow config hash-key`). Empty: every key passes through to the upstream."""
     access: Access = Access()
     """Access to the proxy, and counters for limits."""
-    upstreams: Mapping[str, Upstream]
+    upstreams: Mapping[Line, Upstream]
     """The models behind the proxy, by name."""
     default_upstream: str | None = None
     """Upstream of requests that generate no text and match no route by model: files, lists, moderations. One of its routes must match their headers

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Union
 from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, field_validator
 
 from .kinds import UPSTREAMS
+from .secret import Line, Secret
 from .sections import VARIABLE, Section
 
 Endpoint = Literal["responses", "messages"]
@@ -34,9 +35,9 @@ class HttpUpstream(Section):
     opens: ClassVar[str] = "hedgerow.proxy.upstreams.http:open_http"
     provider: Literal["openai"]
     """The protocol."""
-    base_url: str
+    base_url: Line
     """Address up to and including the version, e.g. `https://api.openai.com/v1`."""
-    api_key: SecretStr | None = None
+    api_key: Secret | None = None
     """Key sent upstream in place of the client's. Unset: the client's own key passes through."""
     key_header: Literal["authorization", "x-api-key", "api-key"] | None = None
     """Header for `api_key`: `authorization` (as a bearer token), `x-api-key` (Anthropic) or `api-key` (Azure). Unset: the header in which the client
@@ -93,9 +94,9 @@ class LiteLLMUpstream(Section):
     """The library."""
     model_prefix: str = ""
     """Prefix for the model name of the request, e.g. `anthropic/`."""
-    api_key: SecretStr | None = None
+    api_key: Secret | None = None
     """Key for the provider. Unset: the client's own key passes through."""
-    api_base: str | None = None
+    api_base: Line | None = None
     """Address of the provider. Unset: LiteLLM's default."""
     honours_n: bool = True
     """Whether the provider returns `n` choices for one call."""

@@ -58,8 +58,12 @@ NEAR = [
 def test_a_near_miss_of_our_own_paths_is_not_sent_upstream(serve: Any, upstream: Upstream) -> None:
     """The keys that come with such a request are for us: 404 from here, and the model provider sees nothing."""
     upstream.default = says("Paris.")
-    port = int(serve(settings={"server": {"admin_key": "secret"}}).rpartition(":")[2])
-    headers = {"authorization": "Bearer secret", "cookie": "hedgerow_session=x", "content-type": "application/json"}
+    port = int(serve(settings={"server": {"admin_key": "secret of the admin"}}).rpartition(":")[2])
+    headers = {
+        "authorization": "Bearer secret of the admin",
+        "cookie": "hedgerow_session=x",
+        "content-type": "application/json",
+    }
     connection = http.client.HTTPConnection("127.0.0.1", port)  # unlike httpx it sends a path as it is written
     for method, path in product(("GET", "POST"), NEAR):
         connection.request(method, path, body=b"{}" if method == "POST" else None, headers=headers)

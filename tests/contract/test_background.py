@@ -100,6 +100,8 @@ BROKEN = {
     "an impossible date": "x: 2024-13-45",
     "half an address": {"upstreams": {"u": {"provider": "openai", "base_url": "http://[::1"}}},
     "a port beyond 65535": {"upstreams": {"u": {"provider": "openai", "base_url": "http://h:99999/v1"}}},
+    "an empty secret": {"server": {"admin_key": ""}},
+    "a secret that is a placeholder": {"audit": {"hash_key": "changeme-changeme"}},
     "a lexicon without hedges": {"routes": [ROUTE | {"lexicon": "empty.yaml"}]},
 }
 

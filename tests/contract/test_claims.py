@@ -134,8 +134,8 @@ def test_a_claim_that_is_not_there_stands_beside_those_that_are(serve: Any, clie
 
 def test_a_reviewing_program_judges_a_claim_by_number(serve: Any, client_of: Any, upstream: Upstream) -> None:
     upstream.default = says(*ANSWERS)
-    admin = {"authorization": "Bearer adm"}
-    address = serve(rewriting=UNCALIBRATED, settings={"server": {"admin_key": "adm"}})
+    admin = {"authorization": "Bearer adm-of-these-tests"}
+    address = serve(rewriting=UNCALIBRATED, settings={"server": {"admin_key": "adm-of-these-tests"}})
     _, field = long_answer(address, client_of)
     path = f"{address}/v1/admin/review/{field['id']}"
     done = httpx.post(path, json={"correct": 0, "claim": 2, "actor": "ada"}, headers=admin).json()

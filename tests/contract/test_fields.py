@@ -70,8 +70,8 @@ def test_each_field_goes_through_the_routes_map(serve: Any, client_of: Any, upst
     made = Provenance(500, 0.4, "0" * 64, "semantic", "m", datetime.now(UTC))
     MapRegistry(tmp_path / "maps").add("one", FittedMap(PlattMap(1.0, -1.0), made))
     upstream.default = says(*ANSWERS)
-    address = serve(settings={"server": {"admin_key": "adm"}})
-    to = {"url": f"{address}/v1/admin/routes/test/map", "headers": {"authorization": "Bearer adm"}}
+    address = serve(settings={"server": {"admin_key": "adm-of-these-tests"}})
+    to = {"url": f"{address}/v1/admin/routes/test/map", "headers": {"authorization": "Bearer adm-of-these-tests"}}
     assert httpx.post(json={"map": "one"}, **to).status_code == 200
     answer = client_of(address).chat.completions.create(model="m", messages=ASK, response_format=FORMAT)
     extra = answer.model_extra["hedgerow"]

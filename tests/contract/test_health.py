@@ -62,8 +62,8 @@ def test_a_verdict_is_counted_with_its_divergence(serve: Any, upstream: Upstream
 def test_a_picked_answers_verdict_is_counted_without_its_divergence(serve: Any, upstream: Upstream) -> None:
     """The review queue picks half of the answers by their confidence, and they say nothing of the route as a whole."""
     upstream.default = says(*UNSURE)
-    admin = {"authorization": "Bearer k"}
-    address, by_lot, asked = serve(settings={"server": {"admin_key": "k"}}), 0, 0
+    admin = {"authorization": "Bearer " + "k" * 20}
+    address, by_lot, asked = serve(settings={"server": {"admin_key": "k" * 20}}), 0, 0
     while asked < 60 and by_lot in (0, asked):
         answer = httpx.post(address + CHAT, json={"model": "m", "messages": ASK}).json()
         name = answer["hedgerow"]["id"]

@@ -21,8 +21,8 @@ from tests.support.keys import new_key, on_store
 from tests.support.upstream import Upstream, says
 from tests.support.waiting import until
 
-ADMIN: Any = {"authorization": "Bearer the admin key"}
-WITH_ADMIN: Any = {"server": {"admin_key": "the admin key"}}
+ADMIN: Any = {"authorization": "Bearer the one admin key"}
+WITH_ADMIN: Any = {"server": {"admin_key": "the one admin key"}}
 KEYS = "/v1/admin/keys"
 
 
@@ -204,8 +204,8 @@ def test_an_expired_key_is_shown_as_one(serve: Any, tmp_path: Path) -> None:
 def test_operators_who_act_at_once_take_turns(serve: Any, upstream: Upstream, store_url: str, tmp_path: Path) -> None:
     """Of twenty who make one key one does; of as many who rotate it two secrets are left, the last and the one before; revoked, none."""
     upstream.default = says("Canberra.")
-    address = serve(settings=at(store_url, tmp_path, server={"admin_key": "the admin key"}), mode="off")
-    operator = {"authorization": "Bearer the admin key"}
+    address = serve(settings=at(store_url, tmp_path, server={"admin_key": "the one admin key"}), mode="off")
+    operator = {"authorization": "Bearer the one admin key"}
 
     def at_once(path: str, body: Any) -> list[httpx.Response]:
         with ThreadPoolExecutor(20) as pool:
@@ -237,8 +237,8 @@ FROM_HERE = {"sec-fetch-site": "same-origin"}
 
 def test_a_nul_is_the_senders_fault_and_not_the_stores(serve: Any, store_url: str, tmp_path: Path, lines: Any) -> None:
     """PostgreSQL takes no text with one: whoever sends it gets an error, or finds nothing, on every path that looks something up or keeps it."""
-    address = serve(settings=at(store_url, tmp_path, server={"admin_key": "the admin key"}))
-    cookies = httpx.post(address + "/sign-in", data={"key": "the admin key"}, headers=FROM_HERE).cookies
+    address = serve(settings=at(store_url, tmp_path, server={"admin_key": "the one admin key"}))
+    cookies = httpx.post(address + "/sign-in", data={"key": "the one admin key"}, headers=FROM_HERE).cookies
     asked = [
         ("POST", "/v1/admin/keys", {"name": "web", "actor": NUL}),
         ("POST", "/v1/admin/keys", {"name": "web", "note": NUL}),
@@ -265,7 +265,7 @@ def test_a_nul_is_the_senders_fault_and_not_the_stores(serve: Any, store_url: st
         ("GET", "/dashboard/routes/a%00b", None),
     ]
     for method, path, body in asked:
-        who: dict[str, Any] = {"headers": {"authorization": "Bearer the admin key"}}
+        who: dict[str, Any] = {"headers": {"authorization": "Bearer the one admin key"}}
         if path.startswith("/dashboard"):
             who = {"headers": FROM_HERE, "cookies": cookies}
         reply = httpx.request(method, address + path, json=body, timeout=60, **who)

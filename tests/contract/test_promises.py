@@ -25,7 +25,7 @@ SURE, UNSURE, LOST = (
     [RIGHT] * 7 + [WRONG] * 3,
     [RIGHT] * 3 + [WRONG] * 3 + [OTHER, "The capital is Hobart."] * 2,
 )
-ADMIN = {"authorization": "Bearer k"}
+ADMIN = {"authorization": "Bearer " + "k" * 20}
 
 
 def url(tmp_path: Path) -> str:
@@ -143,7 +143,7 @@ def test_a_damaged_certificate_touches_its_own_route_alone(
 
 
 def dashboard(address: str, of: str = "") -> str:
-    cookies = httpx.post(address + "/sign-in", data={"key": "k"}).cookies
+    cookies = httpx.post(address + "/sign-in", data={"key": "k" * 20}).cookies
     return httpx.get(address + "/dashboard" + of, cookies=cookies, timeout=30).text.replace("\N{NO-BREAK SPACE}", " ")
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.contract.test_keys import at
 
-ADMIN = {"authorization": "Bearer the admin key"}
+ADMIN = {"authorization": "Bearer the one admin key"}
 VERDICT = {"id": "hr_x", "correct": True}
 GRADE = "expected true, false or a number from 0 to 1"
 REFUSED: list[tuple[str, Any, str]] = [
@@ -34,7 +34,7 @@ REFUSED: list[tuple[str, Any, str]] = [
 def address(serve: Any, tmp_path: Path) -> str:
     """A proxy with an admin key."""
     url = f"sqlite:///{tmp_path}/audit.db"
-    return str(serve(settings=at(url, tmp_path, server={"admin_key": "the admin key"})))
+    return str(serve(settings=at(url, tmp_path, server={"admin_key": "the one admin key"})))
 
 
 def test_a_refused_value_is_told_in_words(address: str) -> None:

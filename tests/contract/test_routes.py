@@ -208,10 +208,10 @@ def test_feedback_that_is_not_json_is_told_where_it_breaks(serve: Any) -> None:
 
 def test_the_admin_key_guards_audit_and_feedback(serve: Any) -> None:
     """Only with the key; the proxy's other paths stay open."""
-    address = serve(settings={"server": {"admin_key": "adm"}})
+    address = serve(settings={"server": {"admin_key": "adm-of-these-tests"}})
     assert httpx.get(address + "/v1/audit/x").status_code == 401
     assert httpx.post(address + "/v1/feedback", json={"id": "x", "correct": 1}).status_code == 401
-    assert httpx.get(address + "/v1/audit/x", headers={"authorization": "Bearer adm"}).status_code == 404
+    assert httpx.get(address + "/v1/audit/x", headers={"authorization": "Bearer adm-of-these-tests"}).status_code == 404
     assert httpx.get(address + "/health").json() == {"status": "ok"}
 
 

@@ -130,11 +130,11 @@ def test_a_cache_in_memory(serve: Any, client_of: Any, upstream: Upstream) -> No
 def test_what_is_erased_is_not_kept_for_equal_requests(serve: Any, client_of: Any, upstream: Upstream) -> None:
     """An operator erases an answer; the next equal request does not get it from the cache."""
     upstream.default = says("Canberra.", "Sydney.")
-    address = serve(sampling={"cache": {"ttl_s": 600}}, settings={"server": {"admin_key": "adm"}})
+    address = serve(sampling={"cache": {"ttl_s": 600}}, settings={"server": {"admin_key": "adm-of-these-tests"}})
     client = client_of(address)
     name = _ask(client).model_extra["hedgerow"]["id"]
     assert _ask(client).model_extra["hedgerow"]["samples_from"] == "cache"
-    gone = httpx.delete(f"{address}/v1/audit/{name}", headers={"authorization": "Bearer adm"})
+    gone = httpx.delete(f"{address}/v1/audit/{name}", headers={"authorization": "Bearer adm-of-these-tests"})
     assert gone.json()["erased"] is True
     assert len(upstream.calls) == 1
     assert "samples_from" not in _ask(client).model_extra["hedgerow"]

@@ -27,7 +27,7 @@ from joserfc.jwk import RSAKey
 from tests.support.provider import CLIENT, SECRET, IdentityProvider
 from tests.support.waiting import until
 
-WITH_ADMIN: Any = {"server": {"admin_key": "the admin key"}}
+WITH_ADMIN: Any = {"server": {"admin_key": "the one admin key"}}
 ROLES = {"guests": "viewer", "labellers": "reviewer", "sre": "operator"}
 
 

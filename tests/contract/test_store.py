@@ -40,7 +40,7 @@ def free_port() -> int:
 def configuration(tmp_path: Path, upstream: Upstream, store_url: str, port: int, **route: Any) -> Path:
     """A file for a server process."""
     settings = {
-        "server": {"port": port, "admin_key": "adm"},
+        "server": {"port": port, "admin_key": "adm-of-these-tests"},
         "upstreams": {"scripted": {"provider": "openai", "base_url": upstream.url, "retries": 0}},
         "routes": [{"name": "test", "upstream": "scripted", "mode": "on", "sampling": {"n": 5}} | route],
         "audit": {"url": store_url, "spool": str(tmp_path / "spool")},
@@ -123,7 +123,7 @@ def test_every_answered_id_outlives_the_process(tmp_path: Path, upstream: Upstre
         running.wait(timeout=30)
     assert len(answered) >= 100
     with server(path, port), httpx.Client(base_url=f"http://127.0.0.1:{port}") as http:
-        row = http.get(f"/v1/audit/{answered[-1]}", headers={"authorization": "Bearer adm"}).json()
+        row = http.get(f"/v1/audit/{answered[-1]}", headers={"authorization": "Bearer adm-of-these-tests"}).json()
         assert (row["id"], row["texts"]["draft"]) == (answered[-1], "Canberra.")
     assert set(answered) <= ids(url)
     assert verified(path)["rows"] >= len(answered)
@@ -208,9 +208,9 @@ def test_a_client_s_key_is_nowhere(serve: Any, upstream: Upstream, tmp_path: Pat
 def test_erasing_over_http_needs_the_admin_key(serve: Any, upstream: Upstream, tmp_path: Path) -> None:
     """Texts go, figures stay; without a configured key nobody may."""
     upstream.default = says(*UNSURE)
-    address = serve(settings={"server": {"admin_key": "adm"}})
+    address = serve(settings={"server": {"admin_key": "adm-of-these-tests"}})
     name = httpx.post(address + CHAT, json=ASK).json()["hedgerow"]["id"]
-    admin = {"authorization": "Bearer adm"}
+    admin = {"authorization": "Bearer adm-of-these-tests"}
     assert httpx.delete(f"{address}/v1/audit/{name}").status_code == 401
     assert httpx.delete(f"{address}/v1/audit/{name}", headers=admin).json() == {"id": name, "erased": True}
     assert httpx.delete(f"{address}/v1/audit/nobody", headers=admin).json()["error"]["code"] == "unknown_id"

@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse
 from tests.support.upstream import Upstream, completion, says
 from tests.support.waiting import until
 
-ADMIN = {"authorization": "Bearer adm"}
+ADMIN = {"authorization": "Bearer adm-of-these-tests"}
 BODY = {"model": "m", "messages": [{"role": "user", "content": "What is the capital of Australia?"}]}
 
 
@@ -27,7 +27,7 @@ def test_a_request_under_way_ends_as_it_began(serve: Any, upstream: Upstream) ->
         return JSONResponse(completion(*["Canberra."] * (body.get("n") or 1)))
 
     upstream.default = slowly
-    address = serve(settings={"server": {"admin_key": "adm"}})
+    address = serve(settings={"server": {"admin_key": "adm-of-these-tests"}})
 
     def ask() -> dict[str, Any]:
         answer: dict[str, Any] = httpx.post(f"{address}/v1/chat/completions", json=BODY, timeout=60).json()
@@ -52,7 +52,7 @@ def test_an_unknown_map_of_the_store_is_reported_and_answers_are_uncalibrated(
     from hedgerow.proxy.config import Audit
 
     upstream.default = says("Canberra.", "Sydney.", "Canberra.")
-    address = serve(settings={"server": {"admin_key": "adm"}})
+    address = serve(settings={"server": {"admin_key": "adm-of-these-tests"}})
     engine = open_engine(Audit(url=f"sqlite:///{tmp_path}/audit.db"))
     set_state(engine, "test", "map", "elsewhere", actor="ada")
 

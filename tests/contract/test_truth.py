@@ -14,8 +14,8 @@ from tests.support.waiting import until
 ASK: list[Any] = [{"role": "user", "content": "What is the capital of Australia?"}]
 CHAT = "/v1/chat/completions"
 UNSURE = ("Canberra.", "Sydney.", "Canberra.", "Melbourne.", "Canberra.")
-ADMIN = {"authorization": "Bearer adm"}
-WITH_KEY = {"server": {"admin_key": "adm"}}
+ADMIN = {"authorization": "Bearer adm-of-these-tests"}
+WITH_KEY = {"server": {"admin_key": "adm-of-these-tests"}}
 
 
 def ask(address: str) -> str:
@@ -219,7 +219,7 @@ def test_the_order_of_the_queue_is_the_configurations(serve: Any, upstream: Upst
     assert [item["why"] for item in waiting] == ["spread", "spread"]
     assert waiting[0]["level"] == {"share": 1.0, "judged": 1, "judged_in_all": 1}
     with httpx.Client(base_url=address, follow_redirects=True, timeout=60) as client:
-        client.post("/sign-in", data={"key": "adm"})
+        client.post("/sign-in", data={"key": "adm-of-these-tests"})
         page = client.get("/dashboard/review").text
     assert "so that each level of confidence is judged as often as it occurs" in page
     assert "100 % of the answers are as sure as this one; 1 of 1 that were judged" in page.replace(

@@ -206,7 +206,7 @@ def test_review_by_single_keys(browser: Any, serve: Any, upstream: Upstream) -> 
 
 def test_signing_in_leads_to_the_page_that_was_asked_for(browser: Any, serve: Any, upstream: Upstream) -> None:
     """With the keyboard alone; scripts cannot read the session."""
-    address = serve(settings={"server": {"admin_key": "sesame"}})
+    address = serve(settings={"server": {"admin_key": "sesame, open yourself"}})
     seen = Watched(browser, address)
     with seen as page:
         page.goto("/dashboard/changes")
@@ -216,7 +216,7 @@ def test_signing_in_leads_to_the_page_that_was_asked_for(browser: Any, serve: An
         page.keyboard.press("Enter")
         page.wait_for_selector("text=That is not the admin key.")
         page.wait_for_selector("#key:focus")
-        page.keyboard.type("sesame")
+        page.keyboard.type("sesame, open yourself")
         page.keyboard.press("Enter")
         page.wait_for_selector("text=Changes and alarms")
         assert page.url == f"{address}/dashboard/changes"
@@ -230,10 +230,10 @@ def test_signing_in_leads_to_the_page_that_was_asked_for(browser: Any, serve: An
 def test_signing_in_and_what_is_refused_are_legible_everywhere(browser: Any, serve: Any, tmp_path: Path) -> None:
     """The door with a provider and a wrong key, a page that a role may not see, one that is not there: at both widths, light and dark."""
     oidc = {
-        "name": "Example SSO", "issuer": "http://127.0.0.1:9", "client_id": "c", "client_secret": "s",
+        "name": "Example SSO", "issuer": "http://127.0.0.1:9", "client_id": "c", "client_secret": "secret-of-the-client",
         "public_url": "http://pages.test", "roles": {"staff": "viewer"},
     }  # fmt: skip
-    address = serve(settings={"server": {"admin_key": "sesame"}, "access": {"oidc": oidc}})
+    address = serve(settings={"server": {"admin_key": "sesame, open yourself"}, "access": {"oidc": oidc}})
     viewer = new_key(f"sqlite:///{tmp_path}/audit.db", "anna", role="viewer")
     faults = []
     for width in (1280, 390):

@@ -51,6 +51,8 @@ FAILURES = {
     "model file": (_settings(upstreams=_embedded("nosuch.gguf")), "nosuch.gguf"),
     "damaged model file": (_settings(upstreams=_embedded("config.yaml")), "config.yaml cannot be loaded"),
     "key": (_settings(server={"admin_key": "${HEDGEROW_TEST_NOSUCH}"}), "HEDGEROW_TEST_NOSUCH is not set"),
+    "empty key": (_settings(server={"admin_key": ""}), "server.admin_key: must not be empty or blank"),
+    "placeholder": (_settings(audit={"hash_key": "replace-me"}), "audit.hash_key: is a placeholder"),
 }
 
 

@@ -23,7 +23,7 @@ from tests.support.upstream import Upstream, says
 from tests.support.waiting import address_of, until
 
 ROOT = Path(__file__).parent.parent.parent
-ADMIN = {"authorization": "Bearer adm"}
+ADMIN = {"authorization": "Bearer adm-of-these-tests"}
 
 
 @dataclass
@@ -61,7 +61,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
     upstream = Upstream(default=says("Canberra.", "Sydney.", "Canberra."))
     with serving(upstream) as behind:
         content: dict[str, Any] = {
-            "server": {"admin_key": "adm"},
+            "server": {"admin_key": "adm-of-these-tests"},
             "upstreams": {"scripted": {"provider": "openai", "base_url": f"{behind}/v1"}},
             "routes": [{"name": "test", "upstream": "scripted", "mode": "off"}],
             "audit": {"url": f"sqlite:///{folder}/audit.db", "synchronous": "normal", "spool": str(folder / "spool")},

@@ -29,7 +29,7 @@ from tests.support.upstream import Upstream, completion, says
 from tests.support.waiting import address_of, until
 
 ROOT = Path(__file__).parent.parent.parent
-ADMIN = {"authorization": "Bearer adm"}
+ADMIN = {"authorization": "Bearer adm-of-these-tests"}
 CALIBRATED = {"name": "test", "upstream": "u", "mode": "on"}
 
 
@@ -63,7 +63,7 @@ def serving_with(workers: int, folder: Path, behind: str = "http://127.0.0.1:9",
     """The command with so many workers before an upstream."""
     config, log = folder / "config.yaml", folder / "log"
     settings = {
-        "server": {"port": 0, "admin_key": "adm"},
+        "server": {"port": 0, "admin_key": "adm-of-these-tests"},
         "upstreams": {"u": {"provider": "openai", "base_url": f"{behind}/v1"}},
         "routes": [{"name": "test", "upstream": "u", "mode": "off"}],
         "audit": {"url": f"sqlite:///{folder}/audit.db", "spool": str(folder / "spool")},

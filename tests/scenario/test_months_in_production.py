@@ -43,7 +43,7 @@ TOLD = 0.3
 """Share of answers in shadow whose outcome somebody reports."""
 DELAY = 300
 """Verdicts within which the alarm is to fire once seven in ten right answers have become wrong ones."""
-ADMIN = {"authorization": "Bearer adm"}
+ADMIN = {"authorization": "Bearer adm-of-these-tests"}
 AT_ONCE = 8
 
 
@@ -168,7 +168,7 @@ def world(recorded: list[dict[str, Any]], tmp_path: Path) -> Iterator[World]:
     upstream = Upstream(default=world.reply)
     with serving(upstream) as behind:
         content = {
-            "server": {"admin_key": "adm"},
+            "server": {"admin_key": "adm-of-these-tests"},
             "upstreams": {"scripted": {"provider": "openai", "base_url": f"{behind}/v1"}},
             "routes": [{"name": "support", "upstream": "scripted", "mode": "shadow", "store_text": "none"}],
             "audit": {

@@ -54,4 +54,8 @@ def stored(url: str, *certificates: Certificate, key: bytes = b"") -> None:
 def settings(tmp_path: Path, **more: Any) -> dict[str, Any]:
     """A store of a test, with an admin key and a watcher that looks at once."""
     audit = {"url": f"sqlite:///{tmp_path}/audit.db", "spool": str(tmp_path / "spool"), "synchronous": "normal"}
-    return {"audit": audit | more.pop("audit", {}), "server": {"admin_key": "k"}, "drift": {"every_s": 3600}} | more
+    return {
+        "audit": audit | more.pop("audit", {}),
+        "server": {"admin_key": "k" * 20},
+        "drift": {"every_s": 3600},
+    } | more

@@ -20,7 +20,7 @@ KUBERNETES = sorted(set((DEPLOY / "kubernetes").glob("*.yaml")) - {DEPLOY / "kub
 DASHBOARD = json.loads((DEPLOY / "grafana" / "dashboards" / "hedgerow.json").read_text(encoding="utf-8"))
 ALERTS = yaml.safe_load((DEPLOY / "prometheus" / "alerts.yaml").read_text(encoding="utf-8"))["groups"][0]["rules"]
 ENVIRONMENT = {
-    "HEDGEROW_ADMIN_KEY": "an-admin-key",
+    "HEDGEROW_ADMIN_KEY": "an-admin-key-of-a-cluster",
     "HEDGEROW_UPSTREAM_URL": "http://127.0.0.1:9/v1",
     "HEDGEROW_AUDIT_URL": "postgresql+psycopg://hedgerow:x@127.0.0.1/hedgerow",
 }

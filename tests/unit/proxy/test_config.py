@@ -224,7 +224,14 @@ def test_check_finds_a_store_that_cannot_be(tmp_path: Path, url: str) -> None:
 NEEDING: dict[str, dict[str, Any]] = {
     "psycopg": {"audit": {"url": "postgresql://h/x"}},
     "authlib": {
-        "access": {"oidc": {"issuer": "https://i", "client_id": "c", "client_secret": "s", "public_url": "https://p"}}
+        "access": {
+            "oidc": {
+                "issuer": "https://i",
+                "client_id": "c",
+                "client_secret": "secret-of-the-client",
+                "public_url": "https://p",
+            }
+        }
     },
     "redis": {"access": {"counting": {"store": "redis", "url": "redis://h"}}},
     "opentelemetry.exporter": {"tracing": {"endpoint": "http://h/v1/traces"}},

@@ -45,7 +45,7 @@ async def fill(audit: Audit, outcomes: list[float]) -> None:
 @pytest.fixture
 def written(tmp_path: Path) -> tuple[Path, Path]:
     """A configuration with a key, and the report on 200 labels, of which four are wrong."""
-    audit = {"url": f"sqlite:///{tmp_path}/a.db", "spool": str(tmp_path / "spool"), "hash_key": "secret"}
+    audit = {"url": f"sqlite:///{tmp_path}/a.db", "spool": str(tmp_path / "spool"), "hash_key": "secret of the chain"}
     config = tmp_path / "config.yaml"
     settings = {
         "upstreams": {"u": {"provider": "openai", "base_url": "http://127.0.0.1:9/v1"}},
@@ -54,7 +54,7 @@ def written(tmp_path: Path) -> tuple[Path, Path]:
         "maps": {"folder": str(tmp_path / "maps")},
     }
     config.write_text(yaml.safe_dump(settings))
-    stored(audit["url"], certificate(wishes=(PLAIN,), data="<b>verdicts</b> of the spring"), key=b"secret")
+    stored(audit["url"], certificate(wishes=(PLAIN,), data="<b>verdicts</b> of the spring"), key=b"secret of the chain")
     asyncio.run(fill(Audit(**audit), ([1.0] * 49 + [0.0]) * 4))  # type: ignore[arg-type]
     out = tmp_path / "report.html"
     done = CliRunner().invoke(app, ["certify", "report", "-o", str(out), "--config", str(config)])
@@ -139,7 +139,7 @@ def test_figures_that_do_not_follow_from_the_verdicts_are_refused_whoever_sealed
     out, config = written
     content = block(out)
     content["promises"][0]["high"] = 0.01
-    content["seal"] = sign(content, b"secret")
+    content["seal"] = sign(content, b"secret of the chain")
     out.write_text(page(content))
     code, output = verify(out, config)
     assert code != 0
@@ -150,7 +150,7 @@ def test_a_certificate_that_was_altered_within_is_refused(written: tuple[Path, P
     out, config = written
     content = block(out)
     content["certificate"]["n"] = 8000
-    content["seal"] = sign(content, b"secret")
+    content["seal"] = sign(content, b"secret of the chain")
     out.write_text(page(content))
     code, output = verify(out, config)
     assert code != 0
