@@ -21,8 +21,8 @@ Json = dict[str, Any]
 
 KEY_HEADERS = ("authorization", "x-api-key", "api-key")
 """Headers that carry a client's key: OpenAI's, Anthropic's, Azure's."""
-SESSION_COOKIE = "hedgerow_session"
-"""The session cookie of the dashboard. A browser sends it with every request to this host; it is never forwarded to an upstream."""
+OUR_COOKIES = "hedgerow_"
+"""Prefix of the names of all our cookies. A browser sends them with every request to this host; no upstream sees or sets one."""
 
 
 Role = Literal["viewer", "reviewer", "operator"]

@@ -6,8 +6,9 @@ import structlog
 from fastapi import APIRouter, Request
 
 from ..errors import ProxyError
-from ..gateway import access
+from ..gateway.access import ours_of
 from ..types import Json
+from ..upstreams.egress import clients_own, harmless
 from .access import Known, ServicesOf
 
 log = structlog.get_logger(__name__)
@@ -16,13 +17,15 @@ router = APIRouter(prefix="/v1/models", dependencies=[Known])
 
 @router.get("")
 async def models(request: Request, services: ServicesOf) -> Json:
-    """The models of every upstream; an upstream that does not answer is left out and logged."""
-    headers = access.without_named_key(request.headers, services.settings, services.keys)
+    """The models of every upstream; an upstream that does not answer is left out and logged. The default upstream alone sees the client's key."""
+    headers = dict(clients_own(request.headers.items(), ours_of(services.settings, services.keys)))
+    default = services.settings.default
+    trusted = services.settings.members(default) if default is not None else ()
     models: dict[str, Json] = {}
     failures: list[ProxyError] = []
     for name, upstream in services.upstreams.items():
         try:
-            listed = await upstream.models(headers)
+            listed = await upstream.models(headers if name in trusted else harmless(headers))
         except ProxyError as error:
             log.warning("models_unavailable", upstream=name, code=error.code)
             failures.append(error)

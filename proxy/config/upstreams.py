@@ -14,6 +14,8 @@ from .secret import Line, Secret
 from .sections import VARIABLE, Section
 
 Endpoint = Literal["responses", "messages"]
+KeyHeader = Literal["authorization", "x-api-key", "api-key"]
+"""The headers of OpenAI's, Anthropic's and Azure's protocols that carry a key."""
 ALL: tuple[Endpoint, ...] = ("responses", "messages")
 """Endpoints that can be converted to chat."""
 
@@ -39,7 +41,7 @@ class HttpUpstream(Section):
     """Address up to and including the version, e.g. `https://api.openai.com/v1`."""
     api_key: Secret | None = None
     """Key sent upstream in place of the client's. Unset: the client's own key passes through."""
-    key_header: Literal["authorization", "x-api-key", "api-key"] | None = None
+    key_header: KeyHeader | None = None
     """Header for `api_key`: `authorization` (as a bearer token), `x-api-key` (Anthropic) or `api-key` (Azure). Unset: the header in which the client
     sent its own key, else `authorization`."""
     query: Mapping[str, str] = {}

@@ -19,14 +19,14 @@ from starlette.responses import Response
 from ..api.access import services_of
 from ..config.access import Oidc
 from ..gateway.access import RANKS
-from ..types import Role
+from ..types import OUR_COOKIES, Role
 from . import visitor as visitors
 from .render import page
 from .visitor import Who
 
 log = structlog.get_logger(__name__)
 
-STATE_COOKIE = "hedgerow_sign_in"
+STATE_COOKIE = f"{OUR_COOKIES}sign_in"
 """Cookie with the state of a sign-in until the visitor returns from the provider; it is sent to no other address."""
 STATE_S = 600
 TIMEOUT_S = 10.0

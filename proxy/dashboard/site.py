@@ -13,9 +13,10 @@ from starlette.staticfiles import StaticFiles
 
 from ..api.access import services_of
 from ..errors import Unauthorized
-from ..gateway.access import person_of
+from ..gateway.access import ours_of, person_of
 from ..pipeline.job import job_of
 from ..services.services import Services
+from ..upstreams.egress import clients_own
 from . import explorer, keys, pages, switching
 from . import visitor as visitors
 from .described import docs_page
@@ -147,8 +148,9 @@ async def try_question(_request: Request, services: Services, _visitor: Visitor,
     if not question or route is None:
         return JSONResponse({"error": "Type a question." if route else "There is no such route."}, 400)
     body = {"model": str(fields.get("model") or ""), "messages": [{"role": "user", "content": question}]}
-    headers = {"authorization": f"Bearer {fields['key']}"} if fields.get("key") else {}
-    return Trial(services, job_of(route, "/chat/completions", body, headers))
+    sent = [("authorization", f"Bearer {fields['key']}")] if fields.get("key") else []
+    headers = clients_own(sent, ours_of(services.settings, services.keys))
+    return Trial(services, job_of(route, "/chat/completions", body, dict(headers)))
 
 
 async def verdict(request: Request, services: Services, visitor: Visitor, fields: Fields) -> Response:

@@ -25,8 +25,9 @@ from ..config import Settings
 from ..gateway.access import ADMIN, Person
 from ..services.keyring import KeyRing, state_of
 from ..services.services import Services
-from ..types import SESSION_COOKIE, Role
+from ..types import OUR_COOKIES, Role
 
+SESSION_COOKIE = f"{OUR_COOKIES}session"
 FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
 """Headers of a proxy in front: such a request does not come from this machine, even if its connection does."""
 

@@ -12,8 +12,8 @@ from ..audit.keys import Secret, hash_of
 from ..config import Settings
 from ..errors import Forbidden, Unauthorized
 from ..services.keyring import KeyRing, check_usable
-from ..types import KEY_HEADERS, Role
-from .exchange import without_key
+from ..types import Role
+from ..upstreams.egress import KEY_HEADERS, Ours
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +23,10 @@ class Caller:
     Attributes:
         secret: what it was known by; None for a caller without a named key.
         key_hash: of the key that routes are matched by; None where no key is asked for, or none was sent.
-        sent: the secret of the named key, which goes no further.
     """
 
     secret: Secret | None = None
     key_hash: str | None = None
-    sent: str = ""
 
     def may_use(self, route: str) -> bool:
         """Whether the sender may use a route."""
@@ -63,20 +61,20 @@ def caller_of(headers: Mapping[str, str], settings: Settings, ring: KeyRing) -> 
     )
     if not closed and not len(ring) and not any(route.match.keys for route in settings.routes):
         return ANYBODY
-    sent = [(hash_of(key), key) for key in _keys(headers)]
-    for key_hash, key in sent:
+    sent = [hash_of(key) for key in _keys(headers)]
+    for key_hash in sent:
         if (secret := ring.find(key_hash)) is not None:
-            return Caller(secret, key_hash, key)
-    listed = next((key_hash for key_hash, _ in sent if key_hash in settings.keys), None)
+            return Caller(secret, key_hash)
+    listed = next((key_hash for key_hash in sent if key_hash in settings.keys), None)
     if closed and listed is None:
         raise Unauthorized("this API key is not known here" if sent else "no API key was sent")
-    return Caller(key_hash=listed or next((key_hash for key_hash, _ in sent), None))
+    return Caller(key_hash=listed or next(iter(sent), None))
 
 
-def without_named_key(headers: Mapping[str, str], settings: Settings, ring: KeyRing) -> Mapping[str, str]:
-    """Headers for an upstream: without the named key."""
-    caller = caller_of(headers, settings, ring)
-    return headers if caller.secret is None else dict(without_key(headers.items(), caller.sent))
+def ours_of(settings: Settings, ring: KeyRing) -> Ours:
+    """How to tell the secrets of this proxy in what clients send."""
+    admin_key = settings.server.admin_key
+    return Ours(ring.prefix, admin_key.get_secret_value().encode() if admin_key is not None else None)
 
 
 def _keys(headers: Mapping[str, str]) -> Iterator[str]:

@@ -21,7 +21,7 @@ from ..pipeline.result import Run
 from ..services.services import Services
 from ..spending.budgets import guessed
 from ..upstreams.dialects.table import DIALECTS
-from .access import Caller, caller_of
+from .access import Caller, caller_of, ours_of
 from .cors import allowed_origin, answer_preflight, is_preflight, is_unasked, readable_by
 from .exchange import ClientGone, Exchange, Receive, Scope, Send
 from .finish import finish
@@ -84,13 +84,14 @@ async def _serve(exchange: Exchange, services: Services) -> None:
 
 async def _settle(exchange: Exchange, services: Services) -> None:
     """Answer a request. All failures and cancellations are handled here: they also get an answer, an audit row and a log line."""
+    exchange.withhold(ours_of(services.settings, services.keys))
     run = Run(
         Job(
             new_id(),
             NO_ROUTE,
             exchange.path,
             {},
-            exchange.headers,
+            dict(exchange.header_pairs),
             perf_counter(),
             mode=None,
             target=exchange.target,
@@ -138,12 +139,12 @@ async def _answer(exchange: Exchange, services: Services, run: Run) -> None:
 
 async def _decide(exchange: Exchange, services: Services, run: Run, caller: Caller) -> None:
     """Read the request, find its route and answer."""
-    server = services.settings.server
+    server, headers = services.settings.server, run.job.headers
     generates = exchange.method == "POST" and exchange.path in DIALECTS
     came = await received(exchange, server.max_body_bytes, is_json=generates)
-    route = route_of(services, exchange.headers, came, caller, generates=generates)
-    mode = _mode(route, exchange.headers)
-    if generates and route.split is not None and not _wishes(route, exchange.headers):
+    route = route_of(services, headers, came, caller, generates=generates)
+    mode = _mode(route, headers)
+    if generates and route.split is not None and not _wishes(route, headers):
         mode = arm_of(route, route.split, run.job, came.body)
         run.take(run.job._replace(arm=mode))
     calibrates = generates and mode != "off"
@@ -172,15 +173,14 @@ async def _decide(exchange: Exchange, services: Services, run: Run, caller: Call
 
 
 def _admitted(exchange: Exchange, services: Services, run: Run) -> Caller:
-    """The sender of the request. Its secret is removed, and it is recorded under the name of its key.
+    """The sender of the request, which is recorded under the name of its key.
 
     Raises:
         Unauthorized: keys are required and no known one was sent, or the key is no longer valid.
     """
     caller = caller_of(exchange.headers, services.settings, services.keys)
     if caller.secret is not None:
-        exchange.withhold(caller.sent)
-        run.take(run.job._replace(key=caller.secret.key, headers=exchange.headers))
+        run.take(run.job._replace(key=caller.secret.key))
         caller.check()
     return caller
 

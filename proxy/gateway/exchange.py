@@ -10,8 +10,9 @@ from typing import Any, TypeVar
 import orjson
 
 from ..errors import PayloadTooLarge, ProxyError, RateLimited, UpstreamRejected
-from ..types import KEY_HEADERS, SESSION_COOKIE, Json
+from ..types import Json
 from ..upstreams.dialects.table import dialect_of
+from ..upstreams.egress import Ours, clients_own
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -35,23 +36,6 @@ def place(path: str) -> tuple[str, str | None]:
     return (f"/{rest.lstrip('/')}" if rest.startswith("//") else rest), azure[1] if azure is not None else None
 
 
-def _without_sessions(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Headers without the session cookie of the dashboard."""
-    stripped = ((name, _without_session(value) if name == "cookie" else value) for name, value in pairs)
-    return [pair for pair in stripped if pair != ("cookie", "")]
-
-
-def _without_session(cookies: str) -> str:
-    """The value of a cookie header without the session cookie of the dashboard."""
-    kept = (cookie.strip() for cookie in cookies.split(";"))
-    return "; ".join(cookie for cookie in kept if not cookie.startswith(f"{SESSION_COOKIE}="))
-
-
-def without_key(pairs: Iterable[tuple[str, str]], secret: str) -> list[tuple[str, str]]:
-    """Headers without those that carry a key."""
-    return [(name, value) for name, value in pairs if name not in KEY_HEADERS or secret not in value]
-
-
 class ClientGone(Exception):
     """The client closed the connection before its answer was complete."""
 
@@ -62,8 +46,8 @@ class Exchange:
     Attributes:
         path: relative to `/v1`, e.g. "/chat/completions".
         deployment: the model that an Azure path names.
-        header_pairs: the request's headers in order, with lower-case names, without the session cookie of the dashboard.
-        headers: the same by name; the last one if a name is repeated.
+        headers: the request's headers by lower-case name as they came; the last one if a name is repeated.
+        header_pairs: those that an upstream may see, in order.
         status: the HTTP status that was sent; None before that.
         recorded: whether the request has its audit row, log line and span, or work was started that will write them.
         own_headers: headers that the proxy adds to any answer; they replace an upstream's headers of the same name.
@@ -77,9 +61,6 @@ class Exchange:
         self.path, self.deployment = place(scope["path"])
         self.header_pairs = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
         self.headers: Mapping[str, str] = dict(self.header_pairs)
-        if "cookie" in self.headers and any(SESSION_COOKIE in value for _, value in self.header_pairs):
-            self.header_pairs = _without_sessions(self.header_pairs)
-            self.headers = dict(self.header_pairs)
         self.status: int | None = None
         self.recorded = False
         self._ended = self._gone = False
@@ -90,10 +71,9 @@ class Exchange:
         self._tail = b""
         self.missing: int | None = None
 
-    def withhold(self, secret: str) -> None:
-        """Remove one of the proxy's keys from the headers, so that no upstream sees it."""
-        self.header_pairs = without_key(self.header_pairs, secret)
-        self.headers = dict(self.header_pairs)
+    def withhold(self, ours: Ours) -> None:
+        """Keep what is the proxy's own from upstreams."""
+        self.header_pairs = clients_own(self.header_pairs, ours)
 
     @property
     def target(self) -> str:

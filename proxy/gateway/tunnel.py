@@ -19,9 +19,10 @@ from ..pipeline.job import Job, new_id
 from ..pipeline.result import Run
 from ..protocols import Tunnels
 from ..services.services import Services
-from .access import Caller, caller_of
+from ..upstreams.egress import clients_own
+from .access import Caller, caller_of, ours_of
 from .edge import NO_ROUTE, route_of
-from .exchange import place, without_key
+from .exchange import place
 from .finish import finish
 from .headers import headers
 from .reading import Received
@@ -122,11 +123,13 @@ class Tunnel(asyncio.Protocol):
             ProxyError: as `_open`, or a limit of the key is exhausted.
         """
         caller = caller_of({**_key_in_protocol(run.job.headers), **run.job.headers}, services.settings, services.keys)
+        sent = clients_own(sent, ours_of(services.settings, services.keys))
+        run.take(run.job._replace(headers=dict(sent)))
         if caller.secret is None:
             await self._pass_on(await self._open(services, run, sent, caller), run)
             return
-        sent, key = _without_key(sent, caller.sent), caller.secret.key
-        run.take(run.job._replace(key=key, headers=dict(sent)))
+        key = caller.secret.key
+        run.take(run.job._replace(key=key))
         caller.check()
         visit = await services.limits.enter(key, run.job.id)
         try:
@@ -203,14 +206,3 @@ def _key_in_protocol(sent: Mapping[str, str]) -> dict[str, str]:
         if part.strip().startswith(KEY_IN_PROTOCOL):
             return {"authorization": "Bearer " + part.strip().removeprefix(KEY_IN_PROTOCOL)}
     return {}
-
-
-def _without_key(sent: list[tuple[str, str]], secret: str) -> list[tuple[str, str]]:
-    """The headers without any of the proxy's keys, wherever a client or a browser puts it."""
-    in_protocol = KEY_IN_PROTOCOL + secret
-    kept = []
-    for name, value in without_key(sent, secret):
-        if name == "sec-websocket-protocol":
-            value = ", ".join(part.strip() for part in value.split(",") if part.strip() != in_protocol)
-        kept.append((name, value))
-    return [pair for pair in kept if pair != ("sec-websocket-protocol", "")]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from ..audit.engine import Engine
-from ..audit.keys import Secret, read_secrets
+from ..audit.keys import PREFIX, Secret, read_secrets
 from ..errors import Unauthorized
 from ..types import Key
 
@@ -21,7 +21,7 @@ class KeyRing:
 
     def __init__(self) -> None:
         self.has_clients = self.has_people = False
-        self._revision = 0
+        self._revision, self._is_read = 0, False
         self._by_hash: Mapping[str, Secret] = {}
 
     def __len__(self) -> int:
@@ -30,6 +30,11 @@ class KeyRing:
     def find(self, key_hash: str) -> Secret | None:
         """The key with this hash."""
         return self._by_hash.get(key_hash)
+
+    @property
+    def prefix(self) -> str | None:
+        """With which every secret of these keys begins; None if it is known that there are none."""
+        return PREFIX if self._by_hash or not self._is_read else None
 
     def named(self, name: str) -> Key | None:
         """The key with this name."""
@@ -49,6 +54,7 @@ class KeyRing:
             self._revision, self._by_hash = read
             roles = {secret.key.role for secret in self._by_hash.values()}
             self.has_clients, self.has_people = None in roles, bool(roles - {None})
+        self._is_read = True
 
 
 State = Literal["active", "expired", "revoked"]

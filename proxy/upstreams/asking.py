@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ..config import Route
 from ..errors import ProxyError, StepFailed
 from ..outcomes import Reason
-from ..protocols import Asker, Call, Clusterer, ConfidenceSignal, Rewriter, Supporter, Upstream
+from ..protocols import Asker, Call, Clusterer, ConfidenceSignal, RawCall, Relay, Rewriter, Supporter, Upstream
 from ..types import Json, Standing, Usage
 from .answers import sample_of, usage_of
+from .egress import harmless
+from .group import Group
 
 if TYPE_CHECKING:
     from ...calibration import ActiveMap
@@ -22,6 +25,35 @@ SignalFactory = Callable[[Asker, Spent], ConfidenceSignal]
 ClustererFactory = Callable[[Asker, Spent], Clusterer]
 SupporterFactory = Callable[[Asker, Spent], Supporter]
 RewriterFactory = Callable[[Asker], Rewriter]
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """Another upstream than the one that a client's request goes to: for judges, editors, graders and escalations. It sees none of the
+    headers that say who the client is.
+    """
+
+    upstream: Upstream
+
+    @property
+    def honours_n(self) -> bool:
+        """See `Upstream`."""
+        return self.upstream.honours_n
+
+    async def complete(self, call: Call) -> Json:
+        """See `Upstream`."""
+        return await self.upstream.complete(replace(call, headers=harmless(call.headers)))
+
+    def relay(self, call: RawCall) -> AbstractAsyncContextManager[Relay]:
+        """See `Upstream`."""
+        return self.upstream.relay(call._replace(headers=list(harmless(dict(call.headers)).items())))
+
+    async def models(self, headers: Mapping[str, str]) -> list[Json]:
+        """See `Upstream`."""
+        return await self.upstream.models(harmless(headers))
+
+    async def aclose(self) -> None:
+        """Nothing to close: the upstream belongs to the process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +73,11 @@ class RouteContext:
     standing: Callable[[str | None, str], Standing | None] = lambda _map_id, _signal: None
 
     def upstream(self, name: str | None = None) -> Upstream:
-        """The named upstream, or the route's own."""
-        return self.upstreams[name or self.route.upstream]
+        """The named upstream, or the route's own; another one sees nothing of who the client is."""
+        asked, own = self.upstreams[name or self.route.upstream], self.upstreams.get(self.route.upstream)
+        is_own = name is None or name == self.route.upstream
+        is_member = isinstance(own, Group) and any(member.name == name for member in own.members)
+        return asked if is_own or is_member else Elsewhere(asked)
 
 
 @dataclass(frozen=True, slots=True)

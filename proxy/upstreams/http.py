@@ -14,31 +14,15 @@ import orjson
 from ..config import HttpUpstream
 from ..errors import UpstreamError, UpstreamRejected
 from ..protocols import Call, RawCall, Relay
-from ..types import KEY_HEADERS, Completion, Json
+from ..types import Completion, Json
 from .answers import checked_completion
 from .connections import PORTS, Asked, Connections, authority
 from .dialects.served import whole
 from .dialects.table import DIALECTS
+from .egress import UpstreamKey, leaving, passed_on
 from .retries import with_retries
 from .wire import Answer
 
-HOP_BY_HOP = frozenset(
-    [
-        "connection",
-        "http2-settings",
-        "keep-alive",
-        "proxy-authenticate",
-        "proxy-authorization",
-        "proxy-connection",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-    ]
-)
-NOT_FORWARDED = HOP_BY_HOP | {"host", "content-length", "expect", "x-hedgerow-mode"}
-OWN_HEADERS = "x-hedgerow-"
-"""Prefix of headers that only the proxy sets; an upstream's own are not relayed."""
 OF_THE_BODY = (
     "content-",
     "etag",
@@ -73,27 +57,20 @@ class _Relaying:
         except UpstreamError:
             await self._asked.__aexit__()
             raise
-        return Relay(answer.status, [pair for pair in answer.headers if _is_passed_on(pair[0])], answer)
+        return Relay(answer.status, passed_on(answer.headers), answer)
 
     async def __aexit__(self, *_: object) -> None:
         await self._asked.__aexit__()
 
 
 @lru_cache(maxsize=1024)
-def _is_passed_on(header: bytes) -> bool:
-    """Whether a header of the upstream's answer is relayed to the client."""
-    name = header.decode("latin-1").lower()
-    return name not in HOP_BY_HOP and not name.startswith(OWN_HEADERS)
-
-
-@lru_cache(maxsize=1024)
 def _is_of_the_call(header: bytes) -> bool:
-    """Whether a header is relayed even with another body: request id, rate limits, processing time, when to retry."""
-    return _is_passed_on(header) and not header.decode("latin-1").lower().startswith(OF_THE_BODY)
+    """Whether a header is passed on even with another body, and to all who share it: request id, rate limits, when to retry; no cookies."""
+    return not header.decode("latin-1").lower().startswith((*OF_THE_BODY, "set-cookie"))
 
 
 def _of_the_call(answer: Answer) -> list[tuple[bytes, bytes]]:
-    return [pair for pair in answer.headers if _is_of_the_call(pair[0])]
+    return [pair for pair in passed_on(answer.headers) if _is_of_the_call(pair[0])]
 
 
 def _with_headers(read: Json, answer: Answer) -> Completion:
@@ -147,9 +124,9 @@ class HttpModel:
         self._base = quote(self._address.path, safe=_SAFE)
         self._connect_timeout_s = settings.connect_timeout_s
         self._max_answer_bytes = settings.max_answer_bytes
-        self._key = settings.api_key.get_secret_value().encode().decode("latin-1") if settings.api_key else None
+        key = settings.api_key.get_secret_value().encode().decode("latin-1") if settings.api_key else None
+        self._key = UpstreamKey(key, settings.key_header) if key is not None else None
         self._query = dict(settings.query)
-        self._key_header = settings.key_header
         self._slots = asyncio.Semaphore(settings.max_sampling_calls)
         self._tls = tls
         self._connections = Connections(
@@ -271,12 +248,6 @@ class HttpModel:
         await self._connections.aclose()
 
     def _headers(self, pairs: Iterable[tuple[str, str]], *set_here: tuple[str, str]) -> list[tuple[str, str]]:
-        """The end-to-end headers, with our own key in place of the client's if one is configured."""
+        """What leaves of these headers, with `set_here` in place of the client's."""
         replaced = {name for name, _ in set_here}
-        kept = [(name, value) for name, value in pairs if name not in NOT_FORWARDED and name not in replaced]
-        if self._key is not None:
-            sent = [name for name, _ in kept if name in KEY_HEADERS]
-            kept = [pair for pair in kept if pair[0] not in KEY_HEADERS]
-            name: str = self._key_header or (sent[0] if sent else "authorization")
-            kept.append((name, f"Bearer {self._key}" if name == "authorization" else self._key))
-        return [*kept, *set_here]
+        return [*leaving((pair for pair in pairs if pair[0] not in replaced), self._key), *set_here]

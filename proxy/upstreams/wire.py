@@ -23,6 +23,7 @@ MOST_HELD = 256 * 1024
 LARGEST_PIECE = 1 << 20
 """Bytes of a body that are sent at once, so that other requests get their turn in between."""
 SWITCHING = 101
+_PLAIN_TRANSFERS = (b"chunked", b"identity")
 CUT_OFF_S = 0.5
 """Seconds after a request within which a closed connection was probably closed before the request was read: later it may be the work that failed."""
 
@@ -320,6 +321,8 @@ class Connection(asyncio.Protocol):
         self._last_sign_at = self._loop.time()
         self._is_interim = status < 200 and status != SWITCHING
         headers, self._headers = self._headers, []
+        if _is_coded(headers):
+            raise ValueError("the transfer is coded")  # the parser ends with an error
         if not self._is_interim:
             answer.status, answer.headers = status, headers
             if self._is_head:
@@ -349,3 +352,11 @@ def _parser(connection: Connection) -> httptools.HttpResponseParser:
 def _says_length(headers: Pairs) -> bool:
     """Whether the headers give the end of the body, so that the connection need not close."""
     return any(name.lower() in (b"content-length", b"transfer-encoding") for name, _ in headers)
+
+
+def _is_coded(headers: Pairs) -> bool:
+    """Whether the transfer is coded otherwise than in chunks, which nobody has asked for: its bytes would pass for those of the body."""
+    return any(
+        len(name) == 17 and name.lower() == b"transfer-encoding" and value.strip().lower() not in _PLAIN_TRANSFERS
+        for name, value in headers
+    )

@@ -1,0 +1,212 @@
+"""What may pass: of a client's request to an upstream and to which one, and of an upstream's answer to a client.
+
+Every door uses it. Where a request comes in, `clients_own` takes out what is the proxy's own; a call of another upstream than
+the route's takes `harmless` headers only; the upstream itself sends `leaving`, with its key where it has one. Nothing here is a
+list of what identifies a client: what is not ours and not of the connection goes to the upstream of the route.
+"""
+
+from __future__ import annotations
+
+import binascii
+import hmac
+import re
+from base64 import b64decode
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple, get_args
+
+from ..config.upstreams import KeyHeader
+from ..types import OUR_COOKIES
+
+Pair = tuple[str, str]
+RawPair = tuple[bytes, bytes]
+
+KEY_HEADERS: tuple[str, ...] = get_args(KeyHeader)
+"""Headers in which the protocols that are spoken here carry a key: one that is accepted, and one that an upstream's own replaces."""
+OF_THE_CONNECTION = frozenset(
+    [
+        "connection",
+        "http2-settings",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    ]
+)
+NOT_SENT = OF_THE_CONNECTION | {"host", "content-length", "expect", "x-hedgerow-mode"}
+HARMLESS = frozenset(
+    [
+        "accept",
+        "anthropic-beta",
+        "anthropic-version",
+        "openai-beta",
+        "traceparent",
+        "tracestate",
+        "user-agent",
+    ]
+)
+"""Headers that say nothing of who the client is: all that another upstream than the route's sees."""
+OWN_HEADERS = "x-hedgerow-"
+"""Prefix of headers that only the proxy sets; an upstream's own are not passed on."""
+OF_THE_HOST = (
+    "access-control-",
+    "accept-ch",
+    "alt-svc",
+    "clear-site-data",
+    "nel",
+    "origin-agent-cluster",
+    "report-to",
+    "reporting-endpoints",
+    "service-worker-allowed",
+    "strict-transport-security",
+)
+"""Beginnings of headers that speak for a whole host. To a browser that host is the proxy with its pages, for which no upstream speaks."""
+SANDBOX = (b"content-security-policy", b"sandbox")
+"""Keeps what an upstream calls a page from acting as one of the proxy's."""
+_LISTS = {"cookie": ";", "sec-websocket-protocol": ","}
+"""Headers that carry several things, of which the others are kept; browsers put keys among the subprotocols of a WebSocket."""
+_PARTS = re.compile(rb'[,;\s"]+')
+_PERSISTENCE = ("keep-alive", "close", "upgrade")
+_CREDENTIAL = re.compile(r"auth|key|token|secret|password|credential")
+
+
+class Ours(NamedTuple):
+    """How to tell the proxy's own secrets among what clients send.
+
+    Attributes:
+        prefix: with which every secret of a named key begins; None where there are no named keys.
+        admin_key: None where none is configured.
+    """
+
+    prefix: str | None
+    admin_key: bytes | None
+
+    def are_in(self, value: str) -> bool:
+        """Whether one of them stands in a text, alone or behind a scheme, a name or a user."""
+        if value[:6].lower() == "basic ":
+            value += " " + _decoded(value[6:])
+        if self.prefix is not None and self.prefix in value:
+            return True
+        if self.admin_key is None or len(value) < len(self.admin_key):
+            return False
+        data, size = value.encode("latin-1", "replace"), len(self.admin_key)
+        return any(hmac.compare_digest(part[-size:], self.admin_key) for part in (data, *_PARTS.split(data)))
+
+
+def clients_own(pairs: Sequence[Pair], ours: Ours) -> list[Pair]:
+    """A client's headers without what is the proxy's own (secrets of named keys, the admin key, cookies of the pages), wherever it
+    stands, and without those that the client's `Connection` names: they end here.
+
+    Args:
+        pairs: all that came, with lower-case names.
+        ours: as `access.ours_of` gives it.
+
+    >>> clients_own([("cookie", "a=1; hedgerow_session=x"), ("x-key", "hgk_1"), ("x", "1")], Ours("hgk_", None))
+    [('cookie', 'a=1'), ('x', '1')]
+    """
+    ends_here = _nominated(value for name, value in pairs if name == "connection")
+    kept = []
+    for name, value in pairs:
+        if name in ends_here:
+            continue
+        if separator := _LISTS.get(name):
+            parts = (part.strip() for part in value.split(separator))
+            value = f"{separator} ".join(p for p in parts if OUR_COOKIES not in p and not ours.are_in(p))
+            if value:
+                kept.append((name, value))
+        elif not ours.are_in(value):
+            kept.append((name, value))
+    return kept
+
+
+def harmless(headers: Mapping[str, str]) -> dict[str, str]:
+    """The headers for another upstream than the route's: a client's key is for the upstream of its route."""
+    return {name: value for name, value in headers.items() if name in HARMLESS}
+
+
+class UpstreamKey(NamedTuple):
+    """The configured key of an upstream, and its header; None: the header in which the client sent its own, else `authorization`."""
+
+    secret: str
+    header: str | None = None
+
+
+def leaving(pairs: Iterable[Pair], key: UpstreamKey | None = None) -> list[Pair]:
+    """The headers that an upstream sees of these: not those of the client's connection, and its own key in place of the client's.
+
+    >>> leaving([("connection", "close"), ("x-api-key", "theirs"), ("accept", "*/*")], UpstreamKey("ours"))
+    [('accept', '*/*'), ('x-api-key', 'ours')]
+    """
+    kept = [pair for pair in pairs if pair[0] not in NOT_SENT]
+    if key is None:
+        return kept
+    sent = [name for name, _ in kept if name in KEY_HEADERS]
+    name = key.header or (sent[0] if sent else "authorization")
+    return [
+        *(pair for pair in kept if pair[0] not in KEY_HEADERS),
+        (name, f"Bearer {key.secret}" if name == "authorization" else key.secret),
+    ]
+
+
+def credentials(headers: Mapping[str, str]) -> list[Pair]:
+    """The headers whose names speak of a key, a token or the like, whoever's they are. Only for what is harmless where the name says
+    nothing: which arm a client gets, and whether a page can have sent them.
+    """
+    return [pair for pair in headers.items() if _is_credential(pair[0])]
+
+
+@lru_cache(maxsize=1024)
+def _is_credential(name: str) -> bool:
+    is_told = _CREDENTIAL.search(name) is not None
+    return is_told and not name.startswith(("sec-", "idempotency-"))
+
+
+def passed_on(pairs: Iterable[RawPair]) -> list[RawPair]:
+    """The headers of an upstream's answer that reach a client: not those of the connection, nor what would speak for the proxy or its
+    pages. A page (and what a browser could take for one) is locked up.
+    """
+    kept, ends_here, kind = [], frozenset[str](), b""
+    for pair in pairs:
+        place = _place(pair[0])
+        if place == "passes":
+            kept.append(pair)
+        elif place == "cookie":
+            if OUR_COOKIES.encode() not in pair[1]:
+                kept.append(pair)
+        elif place == "kind":
+            kept.append(pair)
+            kind = pair[1].lower()
+        elif place == "connection":
+            ends_here |= _nominated([pair[1].decode("latin-1")])
+    if ends_here:
+        kept = [pair for pair in kept if pair[0].decode("latin-1").lower() not in ends_here]
+    if not kind or b"html" in kind or b"xml" in kind:
+        kept.append(SANDBOX)
+    return kept
+
+
+@lru_cache(maxsize=1024)
+def _place(header: bytes) -> str:
+    """How a header of an upstream's answer is treated."""
+    name = header.decode("latin-1").lower()
+    special = {"connection": "connection", "content-type": "kind", "set-cookie": "cookie"}
+    is_dropped = name in OF_THE_CONNECTION or name.startswith((OWN_HEADERS, *OF_THE_HOST))
+    return special.get(name, "dropped" if is_dropped else "passes")
+
+
+def _nominated(connections: Iterable[str]) -> frozenset[str]:
+    """The headers that a `Connection` names as its own."""
+    named = frozenset(token.strip().lower() for value in connections for token in value.split(","))
+    return named.difference(_PERSISTENCE)
+
+
+def _decoded(user_and_password: str) -> str:
+    """User and password of Basic authentication, apart; "" if they cannot be read."""
+    try:
+        return b64decode(user_and_password, validate=False).decode("latin-1").replace(":", " ")
+    except binascii.Error:
+        return ""
