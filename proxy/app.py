@@ -25,6 +25,7 @@ from .gateway.edge import CALIBRATING, Edge
 from .services.reload import modes
 from .services.services import judge_state
 from .services.serving import open_reloader
+from .supervision import Supervisor
 
 log = structlog.get_logger(__name__)
 
@@ -76,7 +77,11 @@ def _pages() -> ASGIApp:
 
 
 def application(
-    settings: Settings, address: str, config: Path | None = None, on_ready: Callable[[], None] = lambda: None
+    settings: Settings,
+    address: str,
+    config: Path | None = None,
+    on_ready: Callable[[], None] = lambda: None,
+    supervisor: Supervisor | None = None,
 ) -> Edge:
     """The ASGI application; its services are opened and closed by its lifespan, which calls `on_ready` between the two.
 
@@ -88,7 +93,9 @@ def application(
         async with AsyncExitStack() as stack:
             gc.disable()  # so much is made that stays
             try:
-                reloader = await stack.enter_async_context(open_reloader(settings, config, (CALIBRATING,)))
+                reloader = await stack.enter_async_context(
+                    open_reloader(settings, supervisor or Supervisor(), config, (CALIBRATING,))
+                )
             except Exception as failure:
                 edge.start_failure = failure
                 raise

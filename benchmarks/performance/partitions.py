@@ -48,6 +48,7 @@ from hedgerow.proxy.audit.verify import Finding, verify
 from hedgerow.proxy.audit.writer import MAX_ROWS_PER_COMMIT, Batch, Writer
 from hedgerow.proxy.config import Audit
 from hedgerow.proxy.dashboard import pages
+from hedgerow.proxy.supervision import Supervisor
 from hedgerow.proxy.types import CLAIM_SIGNAL
 from tests.support.postgres import Cluster, cluster
 
@@ -114,7 +115,9 @@ def _entry(row: dict[str, Any], said: dict[str, Any] | None, rng: np.random.Gene
 def _write(engine: sa.Engine, entries: Sequence[Entry]) -> None:
     lost: list[int] = []
     with tempfile.TemporaryDirectory() as spool:
-        writer = Writer(engine, Path(spool), KEY.encode(), on_settled=lambda _: None, count_lost=lost.append)
+        writer = Writer(
+            engine, Path(spool), KEY.encode(), Supervisor(), on_settled=lambda _: None, count_lost=lost.append
+        )
         for start in range(0, len(entries), MAX_ROWS_PER_COMMIT):
             writer.put(Batch(entries[start : start + MAX_ROWS_PER_COMMIT]))
         writer.close()

@@ -27,11 +27,13 @@ STORE_TIMEOUT_S = 2.0
 async def health(request: Request) -> Response:
     """Whether the process answers, and what is not as it should be: `problem` says why the newest configuration is not in use,
     `maps` which routes are uncalibrated because their map is missing or damaged, `promises` which have no certificate for what they promise, `background` which work beside the requests failed since
-    the start; `upstreams` whose circuit is open or half-open; `store` that rows wait for it, or are refused; `degraded` is there while any of these lasts, of failures while one is recent; `judge` says who reads the claims of long answers.
+    the start; `upstreams` whose circuit is open or half-open; `store` that rows wait for it, or are refused; `problems` what else is wrong now, `dead` which threads and loops have ended, with status 503, for only a restart helps then; `degraded` is there while any of these lasts, of failures while one is recent; `judge` says who reads the claims of long answers.
     """
     reloader, services = _reloader(request), _services(request)
-    background = reloader.services.background
+    supervisor = reloader.services.supervisor
     report: Json = {"status": "ok"}
+    if dead := supervisor.dead:
+        report = {"status": "failed", "dead": dead}
     if reloader.problem:
         report["problem"] = reloader.problem
     if reloader.map_problems:
@@ -45,31 +47,36 @@ async def health(request: Request) -> Response:
         report["upstreams"] = failing
     if down := reloader.audit.down:
         report["store"] = "down"
-    if background.degraded or reloader.problem or reloader.map_problems or failing or missing or down:
+    if supervisor.problems:
+        report["problems"] = dict(supervisor.problems)
+    if supervisor.degraded or reloader.problem or reloader.map_problems or failing or missing or down:
         report["degraded"] = True
-    if background.failures:
-        report["background"] = background.report()
+    if supervisor.failures:
+        report["background"] = supervisor.report()
     judge = await anyio.to_thread.run_sync(judge_state, reloader.services.settings)
     if judge is not None:
         report["judge"] = judge
-    return JSONResponse(report)
+    return JSONResponse(report, 503 if dead else 200)
 
 
 async def ready(request: Request) -> Response:
-    """Whether requests should come here: 503 only where every route would refuse them.
+    """Whether requests should come here: 503 only where every route would refuse them, or a thread of the proxy has ended.
 
     A store or an upstream that is down is reported, but takes nobody out of service as long as a route answers without it: replicas share
     them, and would all go at once. An upstream that has answered nothing yet, or fails, is asked for its models, every few seconds at most.
     """
     reloader, services = _reloader(request), _services(request)
-    reachable, dead = await _store_answers(reloader), await _dead_upstreams(services)
-    serving = any(
-        (reachable or route.on_failure == "pass") and not dead.issuperset(services.settings.members(route.upstream))
+    reachable = not reloader.audit.down and await _store_answers(reloader)
+    silent, dead = await _silent_upstreams(services), services.supervisor.dead
+    serving = not dead and any(
+        (reachable or route.on_failure == "pass") and not silent.issuperset(services.settings.members(route.upstream))
         for route in services.settings.routes
     )
     report: Json = {"status": "ready" if serving else "not_ready", "store": "ok" if reachable else "down"}
     if dead:
-        report["upstreams"] = dict.fromkeys(sorted(dead), "does not answer")
+        report["dead"] = dead
+    if silent:
+        report["upstreams"] = dict.fromkeys(sorted(silent), "does not answer")
     if missing := _not_in_force(reloader):
         report["promises"] = "not in force: " + ", ".join(sorted(missing))
     return JSONResponse(report, 200 if serving else 503)
@@ -80,7 +87,7 @@ def _not_in_force(reloader: ConfigReloader) -> dict[str, str | None]:
     return {name: standing.reason for name, standing in reloader.standing().items() if standing.certificate is None}
 
 
-async def _dead_upstreams(services: Services) -> set[str]:
+async def _silent_upstreams(services: Services) -> set[str]:
     """Upstreams that do not answer."""
     watched = [upstream for upstream in services.upstreams.values() if isinstance(upstream, WatchedUpstream)]
     answers = await asyncio.gather(*(upstream.answers() for upstream in watched))

@@ -6,11 +6,14 @@ replay the file of a dead one. An incomplete last line was never reported as wri
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
+import secrets
 import tempfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import orjson
@@ -32,10 +35,10 @@ class Spool:
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self.path = path
-        self.rows = path.read_bytes().count(b"\n")
         self._descriptor = descriptor
         self._size = os.fstat(descriptor).st_size
         self._damaged = False
+        self.rows = sum(line.endswith(b"\n") for line in self._lines())
 
     @classmethod
     def open(cls, path: Path, *, create: bool = True) -> Spool | None:
@@ -48,15 +51,22 @@ class Spool:
             descriptor = os.open(path, os.O_RDWR | os.O_APPEND | (os.O_CREAT if create else 0), 0o600)
         except FileNotFoundError:
             return None
+        spool: Spool | None = None
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.fstat(descriptor).st_nlink:  # else it was replayed and removed between opening and locking
+                spool = cls(path, descriptor)
         except BlockingIOError:
-            os.close(descriptor)
             return None
-        if os.fstat(descriptor).st_nlink == 0:  # replayed and removed between opening and locking
-            os.close(descriptor)
-            return None
-        return cls(path, descriptor)
+        finally:
+            if spool is None:
+                os.close(descriptor)
+        return spool
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether somebody else deleted its name, so that its rows would not outlive the process."""
+        return os.fstat(self._descriptor).st_nlink == 0
 
     def append(self, rows: Sequence[Prepared]) -> None:
         """Append rows; returns when they are durable.
@@ -66,6 +76,7 @@ class Spool:
         """
         data = b"".join(map(_line, rows))
         try:
+            os.ftruncate(self._descriptor, self._size)  # a failed append may have left a part of itself
             written = 0
             while written < len(data):
                 written += os.write(self._descriptor, data[written:])
@@ -73,7 +84,8 @@ class Spool:
             if self._size == 0:
                 _sync_folder(self.path.parent)
         except OSError:
-            os.ftruncate(self._descriptor, self._size)
+            with suppress(OSError):
+                os.ftruncate(self._descriptor, self._size)
             raise
         self._size += len(data)
         self.rows += len(rows)
@@ -84,30 +96,88 @@ class Spool:
         Raises:
             OSError: the file cannot be read.
         """
-        with self.path.open("rb") as lines:
-            for number, line in enumerate(lines, 1):
-                row = _row(line)
-                if row is not None:
-                    yield row
-                elif line.endswith(b"\n"):
-                    self._damaged = True
-                    log.error("audit_spool_damaged", file=self.path.name, line=number)
-                else:
-                    log.warning("audit_spool_torn", file=self.path.name, line=number)
+        for number, line in enumerate(self._lines(), 1):
+            row = _row(line)
+            if row is not None:
+                yield row
+            elif line.endswith(b"\n"):
+                self._damaged = True
+                log.error("audit_spool_damaged", file=self.path.name, line=number)
+            else:
+                log.warning("audit_spool_torn", file=self.path.name, line=number)
+
+    def _lines(self) -> Iterator[bytes]:
+        """What was appended, by the descriptor: the name may be gone."""
+        left = self._size
+        with os.fdopen(os.dup(self._descriptor), "rb") as file:
+            file.seek(0)
+            while left > 0 and (line := file.readline(left)):
+                left -= len(line)
+                yield line
 
     def remove(self) -> None:
-        """Delete the file: its rows are in the store."""
-        if self._damaged:
-            self.path.rename(self.path.with_suffix(".damaged"))
-        else:
-            self.path.unlink(missing_ok=True)
-        os.close(self._descriptor)
+        """Delete the file: its rows are in the store. A file that cannot be deleted stays; to replay it again does no harm."""
+        try:
+            if self._damaged:
+                self.path.rename(self.path.with_suffix(".damaged"))
+            else:
+                os.ftruncate(self._descriptor, 0)
+                self.path.unlink(missing_ok=True)
+        except OSError as error:
+            log.warning("audit_spool_stays", file=self.path.name, error=error.strerror)
+        self._let_go()
 
     def close(self) -> None:
         """Close and unlock the file; its rows wait for the next process."""
         if self._size == 0:
-            self.path.unlink(missing_ok=True)
-        os.close(self._descriptor)
+            self.remove()
+        else:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        with suppress(OSError):  # the descriptor is closed all the same
+            os.close(self._descriptor)
+
+
+class Spools:
+    """The spools that a process holds: its own, and those that dead processes left.
+
+    Attributes:
+        held: open files.
+        unread: why a file cannot be read now; None if all can.
+    """
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.held: list[Spool] = []
+        self.unread: str | None = None
+        self._folder, self._name = folder, name
+        self._own: Spool | None = None
+
+    def look(self) -> None:
+        """Take the files that no living process holds."""
+        self.unread = None
+        self.held += waiting(self._folder, self.keep_unread)
+
+    def keep_unread(self, path: Path, error: OSError) -> None:
+        """Keep why a file cannot be read."""
+        self.unread = f"{path} cannot be read ({error.strerror}); its rows wait until it can"
+
+    def append(self, rows: Sequence[Prepared]) -> None:
+        """Append rows to the process's own file; see `Spool.append`."""
+        if self._own is None or self._own.is_gone:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            path = self._folder / f"{self._name}-{secrets.token_hex(2)}.spool"
+            self._own = Spool.open(path)
+            if self._own is None:
+                raise BlockingIOError(errno.EWOULDBLOCK, "held by another process", str(path))
+            self.held.append(self._own)
+        self._own.append(rows)
+
+    def remove(self, spool: Spool) -> None:
+        """Delete a file whose rows are in the store."""
+        spool.remove()
+        self.held.remove(spool)
+        self._own = None if spool is self._own else self._own
 
 
 def unwritable(folder: Path) -> str | None:
@@ -125,12 +195,23 @@ def unwritable(folder: Path) -> str | None:
         )
 
 
-def waiting(folder: Path) -> Iterator[Spool]:
-    """Files of rows that no living process holds, locked for this one."""
-    for path in sorted(folder.glob("*.spool")):
-        spool = Spool.open(path, create=False)
-        if spool is not None:
-            yield spool
+def waiting(folder: Path, on_unread: Callable[[Path, OSError], None]) -> Iterator[Spool]:
+    """Files of rows that no living process holds, locked for this one. `on_unread` is told what cannot be opened."""
+    try:
+        paths = sorted(folder / name for name in os.listdir(folder) if name.endswith(".spool"))
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        on_unread(folder, error)
+        return
+    for path in paths:
+        try:
+            spool = Spool.open(path, create=False)
+        except OSError as error:
+            on_unread(path, error)
+        else:
+            if spool is not None:
+                yield spool
 
 
 def _line(prepared: Prepared) -> bytes:
@@ -142,8 +223,10 @@ def _row(line: bytes) -> Prepared | None:
     data = line[_CHECKSUM + 1 :].rstrip(b"\n")
     if line[:_CHECKSUM] != b"%08x" % zlib.crc32(data) or not line.endswith(b"\n"):
         return None
-    row, texts = orjson.loads(data)
-    return Prepared(row, texts)
+    try:
+        return Prepared(*orjson.loads(data))
+    except (ValueError, TypeError):
+        return None
 
 
 def _sync_folder(folder: Path) -> None:

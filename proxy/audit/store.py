@@ -20,6 +20,7 @@ import structlog
 from ..config import Audit, Settings
 from ..config.sections import known
 from ..errors import StoreError
+from ..supervision import Supervisor
 from ..types import Json
 from . import leases
 from .engine import open_engine, transaction
@@ -54,16 +55,21 @@ class AuditStore:
         engine: for reads, and for writes other than rows; they use their own connections.
         key: the key of the hashes; empty if none is configured.
         writer: the thread that writes rows.
+        supervisor: what went wrong in the process.
     """
 
-    def __init__(self, engine: sa.Engine, settings: Audit, count_lost: Callable[[int], None]) -> None:
-        self.engine = engine
+    def __init__(
+        self, engine: sa.Engine, settings: Audit, count_lost: Callable[[int], None], supervisor: Supervisor
+    ) -> None:
+        self.engine, self.supervisor = engine, supervisor
         self.key = hash_key(settings)
         self._loop = asyncio.get_running_loop()
         self._gathered: list[Entry] = []
         self._verdicts = Gathering(self._write_verdicts, MAX_VERDICTS)
         self._announced = Gathering(self._write_announced, MAX_VERDICTS)
-        self.writer = Writer(engine, settings.spool, self.key, on_settled=self._wake_waiters, count_lost=count_lost)
+        self.writer = Writer(
+            engine, settings.spool, self.key, supervisor, on_settled=self._wake_waiters, count_lost=count_lost
+        )
 
     @property
     def down(self) -> bool:
@@ -188,20 +194,20 @@ class AuditStore:
         self.engine.dispose()
 
 
-async def open_store(settings: Audit, count_lost: Callable[[int], None]) -> AuditStore:
+async def open_store(
+    settings: Audit, count_lost: Callable[[int], None], supervisor: Supervisor | None = None
+) -> AuditStore:
     """Open the store, migrate its schema, and replay the spools of earlier processes.
 
     Raises:
         StoreError: it cannot be opened.
     """
     engine = await anyio.to_thread.run_sync(open_engine, settings)
-    return AuditStore(engine, settings, count_lost)
+    return AuditStore(engine, settings, count_lost, supervisor or Supervisor())
 
 
 async def purge_regularly(store: AuditStore, settings: Callable[[], Settings]) -> None:
-    """Purge the store every `audit.purge_every_s` seconds until cancelled, unless another process has this duty; a failed purge is logged and tried
-    again.
-    """
+    """Wait `audit.purge_every_s` seconds and purge the store, unless another process has this duty."""
 
     def turn(settings: Settings) -> Purged:
         if not leases.take(store.engine, "purge", store.writer.id, settings.audit.purge_every_s):
@@ -209,32 +215,22 @@ async def purge_regularly(store: AuditStore, settings: Callable[[], Settings]) -
         forget(store.engine)
         return purge(store.engine, settings, actor="server")
 
-    while True:
-        await asyncio.sleep(settings().audit.purge_every_s)
-        try:
-            purged = await anyio.to_thread.run_sync(turn, settings())
-        except StoreError as error:
-            log.error("audit_purge_failed", error=str(error))
-            continue
-        if purged.texts or purged.rows:
-            log.info("audit_purged", texts=purged.texts, rows=purged.rows)
+    await asyncio.sleep(settings().audit.purge_every_s)
+    purged = await anyio.to_thread.run_sync(turn, settings())
+    if purged.texts or purged.rows:
+        log.info("audit_purged", texts=purged.texts, rows=purged.rows)
 
 
 async def sum_up_regularly(store: AuditStore) -> None:
-    """Sum up ended hours one after the other until cancelled, unless another process has this duty; failures are logged and tried again."""
+    """Sum up the next hour that has ended, unless another process has this duty, and wait until it may be time for another."""
 
     def turn() -> int | None:
         if not leases.take(store.engine, "sums", store.writer.id, 2 * SUM_UP_EVERY_S):
             return None
         return sum_up_next(store.engine, time.time())
 
-    while True:
-        try:
-            summed = await anyio.to_thread.run_sync(turn)
-        except StoreError as error:
-            log.error("audit_sums_failed", error=str(error))
-            summed = None
-        await asyncio.sleep(SUM_UP_EVERY_S if summed is None else SUM_UP_PAUSE_S)
+    summed = await anyio.to_thread.run_sync(turn)
+    await asyncio.sleep(SUM_UP_EVERY_S if summed is None else SUM_UP_PAUSE_S)
 
 
 def hash_key(settings: Audit) -> bytes:

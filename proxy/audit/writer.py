@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import queue
 import secrets
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -24,16 +23,19 @@ from typing import Any, cast
 import sqlalchemy as sa
 import structlog
 
+from ..supervision import Supervisor
 from . import chain
 from .chain import GENESIS, Head
 from .entry import Entry, Prepared, Row
 from .hours import LATE_S, drop_sums
 from .rows import prepare, text_parameters
-from .spool import Spool, waiting
+from .spool import Spool, Spools
 from .tables import answers, chains, texts
 
 log = structlog.get_logger(__name__)
 
+NAME, SPOOL = "audit-writer", "spool"
+"""The thread's name, and that of its problem with files of the spool."""
 MAX_ROWS_PER_COMMIT = 512
 ROWS_PER_STATEMENT = (64, 8, 1)
 """Numbers of rows in an INSERT: few sizes, so that SQLite's driver keeps the statements prepared."""
@@ -41,8 +43,8 @@ IDS_IN_A_LINE = 5
 """Maximum number of ids of lost rows in a log line."""
 RETRY_S = 1.0
 """Seconds between two attempts to reach a store that is down."""
-_BAD_ROW = (sa.exc.IntegrityError, sa.exc.DataError, OverflowError, UnicodeError, TypeError)
-"""Errors caused by a row. All others are errors of the store."""
+MOST_WAITING = 20_000
+"""Rows that wait for the writer; further ones are refused."""
 _WRITE_END = sa.text(
     "INSERT INTO chains (writer, route, start_seq, start_hash, start_seal, last_seq, last_hash, last_seal, updated_at) "
     "VALUES (:writer, :route, 0, :genesis, :start_seal, :seq, :hash, :last_seal, :now) "
@@ -66,6 +68,11 @@ class Batch:
     may_spool: bool = True
     waiter: asyncio.Future[None] | None = None
 
+    @property
+    def is_withdrawn(self) -> bool:
+        """Whether its caller has given up, and writes another row in place of these."""
+        return not self.may_spool and self.waiter is not None and self.waiter.cancelled()
+
 
 Settlement = tuple["asyncio.Future[None]", Outcome]
 """A waiter and the first failure of its entries, if any."""
@@ -84,27 +91,30 @@ class Writer:
         engine: sa.Engine,
         folder: Path,
         key: bytes,
+        supervisor: Supervisor,
         *,
         on_settled: Callable[[Sequence[Settlement]], None],
         count_lost: Callable[[int], None],
     ) -> None:
         self.id = f"{time.time_ns() // 1_000_000:011x}{secrets.token_hex(6)}"
         self.down: Exception | None = None
-        self._engine, self._folder, self._key = engine, folder, key
+        self._engine, self._key, self._supervisor = engine, key, supervisor
         self._on_settled, self._count_lost = on_settled, count_lost
         self._queue: queue.SimpleQueue[Batch | None] = queue.SimpleQueue()
+        self._given = self._taken = 0
+        self._at_work: Sequence[Batch] = ()
+        self._ended = False
         self._connection: sa.Connection | None = None
         self._heads: dict[str, Head] = {}
-        self._spools: list[Spool] = list(waiting(folder))
-        self._own: Spool | None = None
         self._next_try = 0.0
-        self._thread = threading.Thread(target=self._run, name="audit-writer", daemon=True)
-        self._thread.start()
+        self._spools = Spools(folder, self.id)
+        self._spools.look()
+        self._thread = supervisor.thread(NAME, self._turn, self._fail_waiting)
 
     @property
     def spooled(self) -> int:
         """Number of rows in the spool."""
-        return sum(spool.rows for spool in self._spools)
+        return sum(spool.rows for spool in self._spools.held)
 
     @property
     def queued(self) -> int:
@@ -112,29 +122,37 @@ class Writer:
         return self._queue.qsize()
 
     def put(self, batch: Batch) -> None:
-        """Queue a batch."""
+        """Queue a batch, from one thread. It is refused at once if too many rows wait, or nobody is there to write it."""
+        if self._given - self._taken + len(batch.entries) > MOST_WAITING:
+            return self._fail([batch], queue.Full())
+        self._given += len(batch.entries)
         self._queue.put(batch)
+        if self._ended:
+            self._fail_waiting()
+        return None
 
     def close(self) -> None:
         """Write waiting batches and end the thread. Blocks: call it in a worker thread."""
         self._queue.put(None)
         self._thread.join()
 
-    def _run(self) -> None:
-        if self._spools:
+    def _turn(self) -> bool:
+        """Write what waits, and take up a store or a spool that was in trouble; False after the last turn."""
+        self._at_work, going = self._take()
+        if self._at_work:
+            self._settle(self._at_work)
+        self._at_work = ()
+        if self._troubled and (time.monotonic() >= self._next_try or not going):
             self._catch_up()
-        going = True
-        while going:
-            batches, going = self._take()
-            if (self.down or self._spools) and time.monotonic() >= self._next_try:
-                self._catch_up()
-            if batches:
-                self._settle(batches)
-        if self.down or self._spools:
-            self._catch_up()
-        for spool in self._spools:
-            spool.close()
-        self._disconnect()
+        if not going:
+            for spool in self._spools.held:
+                spool.close()
+            self._disconnect()
+        return going
+
+    @property
+    def _troubled(self) -> bool:
+        return bool(self.down or self._spools.held or self._spools.unread)
 
     def _take(self) -> tuple[list[Batch], bool]:
         """The waiting batches for one commit, and whether more may come."""
@@ -142,23 +160,44 @@ class Writer:
         rows = 0
         with suppress(queue.Empty):
             while rows < MAX_ROWS_PER_COMMIT:
-                wait = RETRY_S if self.down or self._spools else None
+                wait = max(0.0, self._next_try - time.monotonic()) if self._troubled else None
                 batch = self._queue.get(timeout=wait) if not batches else self._queue.get_nowait()
                 if batch is None:
                     return batches, False
                 batches.append(batch)
                 rows += len(batch.entries)
+                self._taken += len(batch.entries)
         return batches, True
+
+    def _fail_waiting(self) -> None:
+        """Nobody writes any more: fail what waits, instead of letting each waiter wait for ever."""
+        self._ended = True
+        waiting, self._at_work = list(self._at_work), ()
+        with suppress(queue.Empty):
+            while True:
+                if (batch := self._queue.get_nowait()) is not None:
+                    waiting.append(batch)
+        if waiting:
+            self._fail(waiting, RuntimeError())
 
     def _settle(self, batches: Sequence[Batch]) -> None:
         """Store the entries of some batches and wake their waiters."""
+        batches = [batch for batch in batches if not batch.is_withdrawn]
         try:
             outcomes = self._outcomes(batches)
-        except Exception as error:  # nobody must wait for a writer thread that has failed
-            log.exception("audit_writer_fault")
-            outcomes = [[error] * len(batch.entries) for batch in batches]
-        ids = [str(entry.row["id"]) for batch in batches for entry in batch.entries]
-        self._lose(ids, [outcome for of_batch in outcomes for outcome in of_batch])
+        except Exception as error:  # noqa: BLE001 # nobody must wait for a writer that has failed
+            self._supervisor.failed(NAME, error)
+            return self._fail(batches, error)
+        return self._conclude(batches, outcomes)
+
+    def _fail(self, batches: Sequence[Batch], error: Exception) -> None:
+        self._conclude(batches, [[error] * len(batch.entries) for batch in batches])
+
+    def _conclude(self, batches: Sequence[Batch], outcomes: Sequence[Sequence[Outcome]]) -> None:
+        """Count rows that are lost, and wake the waiters. A row that may not wait is not lost: its caller writes one that says so."""
+        ended = [(batch, of_batch) for batch, of_batch in zip(batches, outcomes, strict=True) if batch.may_spool]
+        ids = [str(entry.row["id"]) for batch, _ in ended for entry in batch.entries]
+        self._lose(ids, [outcome for _, of_batch in ended for outcome in of_batch])
         settled = [
             (batch.waiter, next((outcome for outcome in of_batch if outcome is not None), None))
             for batch, of_batch in zip(batches, outcomes, strict=True)
@@ -188,63 +227,61 @@ class Writer:
         waiting_rows = []
         for batch, of_batch in zip(batches, outcomes, strict=True):
             for i, row in enumerate(islice(rows, len(batch.entries))):
-                if of_batch[i] is not None and batch.may_spool and not isinstance(of_batch[i], _BAD_ROW):
+                if _of_store(of_batch[i]) and batch.may_spool:
                     places.append((of_batch, i))
                     waiting_rows.append(row)
         if not waiting_rows:
             return
         failure: Outcome = None
         try:
-            self._own_spool().append(waiting_rows)
-        except OSError as error:
+            self._spools.append(waiting_rows)
+        except Exception as error:  # noqa: BLE001 # these rows are lost; others of the same commit are not
             failure = error
         for of_batch, i in places:
             of_batch[i] = failure
 
-    def _own_spool(self) -> Spool:
-        if self._own is None:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            self._own = Spool.open(self._folder / f"{self.id}.spool")
-            if self._own is None:
-                raise BlockingIOError(f"{self.id}.spool is held by another process")
-            self._spools.append(self._own)
-        return self._own
-
     def _catch_up(self) -> None:
-        """Replay the spools; if the store is still down, try again later."""
+        """Replay the spools. What fails, the store or a file, is tried again later."""
         self._next_try = time.monotonic() + RETRY_S
         try:
             self._connect()
-        except sa.exc.SQLAlchemyError as error:
-            return self._go_down(error)
-        for spool in list(self._spools):
-            if not self._replayed(spool):
-                return None
-            spool.remove()
-            self._spools.remove(spool)
-        self._own = None
+            self._spools.look()
+            self._replay()
+        except Exception as error:  # noqa: BLE001 # whatever it is, rows that come meanwhile are written or spooled
+            if _of_store(error):
+                self._go_down(error)
+            else:
+                self._supervisor.failed(NAME, error)
+
+    def _replay(self) -> None:
+        """Store what waits; of a file that cannot be read `/health` says that its rows wait. Raises what the store raised."""
+        for spool in list(self._spools.held):
+            if self._replayed(spool):
+                self._spools.remove(spool)
+        self._supervisor.tell(SPOOL, self._spools.unread)
         if self.down is not None:
             log.info("audit_store_back")
             self.down = None
-        return None
 
     def _replayed(self, spool: Spool) -> bool:
-        """Store the rows of a spool that are not in the store yet; False if the store failed."""
+        """Store the rows of a spool that are not in the store yet; False if they cannot be read."""
         rows, count = spool.read(), 0
-        while chunk := list(islice(rows, MAX_ROWS_PER_COMMIT)):
-            unknown: Sequence[Prepared] = ()
+        while True:
             try:
-                unknown = self._unknown(chunk)
-                outcomes = self._store(unknown)
-            except sa.exc.SQLAlchemyError as error:
-                outcomes = [error]
-                self._go_down(error)
-            failed = [outcome for outcome in outcomes if outcome is not None]
-            if not all(isinstance(outcome, _BAD_ROW) for outcome in failed):
+                chunk = list(islice(rows, MAX_ROWS_PER_COMMIT))
+            except OSError as error:
+                self._spools.keep_unread(spool.path, error)
                 return False
+            if not chunk:
+                break
+            unknown = self._unknown(chunk)
+            outcomes = self._store(unknown)
+            for failed in filter(_of_store, outcomes):
+                raise cast(Exception, failed)
             self._lose([row.id for row in unknown], outcomes)
             count += len(chunk)
-        log.info("audit_spool_replayed", rows=count)
+        if count:
+            log.info("audit_spool_replayed", rows=count)
         return True
 
     def _unknown(self, rows: Sequence[Prepared]) -> list[Prepared]:
@@ -258,9 +295,9 @@ class Writer:
         """Commit rows; returns the outcome of each."""
         try:
             self._commit(rows)
-        except _BAD_ROW as error:
-            return [error] if len(rows) == 1 else [self._store([row])[0] for row in rows]
-        except sa.exc.SQLAlchemyError as error:
+        except Exception as error:  # noqa: BLE001 # of the store, or of one row, which takes no other with it
+            if not _of_store(error):
+                return [error] if len(rows) == 1 else [self._store([row])[0] for row in rows]
             self._disconnect()
             if again and isinstance(error, sa.exc.DBAPIError) and error.connection_invalidated:
                 return self._store_again(rows)
@@ -272,7 +309,7 @@ class Writer:
         """Try again on a new connection, because only the old one may have been broken."""
         try:
             missing = {row.id: row for row in self._unknown(rows)}
-        except sa.exc.SQLAlchemyError as error:
+        except (sa.exc.SQLAlchemyError, OSError) as error:
             self._go_down(error)
             return [error] * len(rows)
         outcomes = dict(zip(missing, self._store(list(missing.values()), again=False), strict=True))
@@ -331,7 +368,7 @@ class Writer:
 
     def _disconnect(self) -> None:
         if self._connection is not None:
-            with suppress(sa.exc.SQLAlchemyError):
+            with suppress(sa.exc.SQLAlchemyError, OSError):
                 self._connection.close()
             self._connection = None
 
@@ -341,6 +378,12 @@ class Writer:
         if self.down is None:
             log.error("audit_store_down", error=type(error).__name__)
         self.down = error
+
+
+def _of_store(error: Outcome) -> bool:
+    """Whether an error is the store's or the disk's: the row may wait. Any other is the row's own."""
+    of_row = isinstance(error, sa.exc.IntegrityError | sa.exc.DataError)
+    return isinstance(error, sa.exc.SQLAlchemyError | OSError) and not of_row
 
 
 def _insert(connection: sa.Connection, table: sa.Table, rows: Sequence[Row]) -> None:

@@ -23,7 +23,7 @@ from .exchange import Exchange
 log = structlog.get_logger(__name__)
 
 AUDIT_TIMEOUT_S = 10.0
-"""Longest wait in seconds for a row to be durable; after that it counts as lost."""
+"""Longest wait in seconds for a row to be durable; after that the answer leaves without it, or is refused."""
 
 
 async def finish(
@@ -89,11 +89,17 @@ def _paid(services: Services, result: Result, passed: Usage) -> dict[str, float]
 
 
 async def _durable(services: Services, entry: Entry, may_spool: bool) -> bool:
+    writing = asyncio.ensure_future(services.audit.write(entry, may_spool=may_spool))
     try:
         async with asyncio.timeout(AUDIT_TIMEOUT_S):
-            await asyncio.shield(services.audit.write(entry, may_spool=may_spool))
-    except (StoreError, TimeoutError) as error:
+            await asyncio.shield(writing)
+    except StoreError as error:  # the writer counts the row if it is lost
         log.error("audit_row_lost" if may_spool else "audit_refused", id=entry.row["id"], error=type(error).__name__)
+        return False
+    except TimeoutError:
+        log.error("audit_row_late" if may_spool else "audit_refused", id=entry.row["id"], error="TimeoutError")
+        if not may_spool:  # the row that says that the answer was refused takes its place
+            writing.cancel()
         return False
     return True
 

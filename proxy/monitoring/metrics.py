@@ -106,7 +106,15 @@ class Metrics:
         self._alarm = self._gauge("drift_alarm", "1 while an alarm stands.", "route", "kind")
 
     def _count_audit(self) -> None:
-        self.audit_rows_lost = self._counter("audit_rows_lost", "Audit rows that could not be written.")
+        self._problems = set[str]()
+        self._wrong: Callable[[], set[str]] = set
+        self._problem = self._gauge(
+            "problem",
+            "1 while something is wrong that `/health` names under `problems` or `dead`; of several workers, in how many.",
+            "problem",
+            mode="livesum",
+        )
+        self.audit_rows_lost = self._counter("audit_rows_lost", "Audit rows that are not there and will not come.")
         self._audit_queue_batches = self._gauge(
             "audit_queue_batches", "Batches of audit rows that wait to be written.", mode="livesum"
         )
@@ -222,14 +230,19 @@ class Metrics:
         )
 
     def follow(self, store: AuditStore) -> None:
-        """Read the store's queue lengths at each scrape."""
+        """Read the store's queue lengths, and what is wrong in the process, at each scrape."""
+        self._wrong = lambda: {*store.supervisor.problems, *store.supervisor.dead}
         self._now.append((self._audit_queue_batches, lambda: store.writer.queued))
         self._now.append((self._audit_spooled_rows, lambda: store.writer.spooled))
 
     def set_gauges(self) -> None:
-        """Set this process's gauges of requests in flight."""
+        """Set this process's gauges of what is so now."""
         for gauge, read in self._now:
             gauge.set(read())
+        wrong = self._wrong()
+        self._problems |= wrong
+        for name in self._problems:
+            self._problem.labels(name).set(name in wrong)
 
     def exposition(self) -> bytes:
         """All series in the text format, summed over all workers."""

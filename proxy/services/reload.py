@@ -127,13 +127,12 @@ class ConfigReloader:
         await self._close(self._generation)
 
     async def follow(self) -> None:
-        """Check the store and the configuration file every `POLL_S` seconds, and at once when woken, until cancelled."""
-        while True:
-            with anyio.move_on_after(POLL_S):
-                await self.wake.wait()
-            asked = self.wake.is_set()
-            self.wake.clear()
-            await self.look(reload=asked)
+        """Check the store and the configuration file after `POLL_S` seconds, or at once when woken."""
+        with anyio.move_on_after(POLL_S):
+            await self.wake.wait()
+        asked = self.wake.is_set()
+        self.wake.clear()
+        await self.look(reload=asked)
 
     async def look(self, *, reload: bool = False) -> None:
         """Apply changes of the store and of the file (if `reload` is set, read the file again in any case)."""
@@ -227,11 +226,11 @@ class ConfigReloader:
             self._reject(rejected, str(error))
             return False
         except Exception as error:  # noqa: BLE001 # a defect of ours must not end the following
-            self._base.background.failed("reload", error)
+            self._base.supervisor.failed("reload", error)
             self._reject(rejected, f"building the services failed with {type(error).__name__}; the log says where")
             return False
         self._generation, old, self.problem = generation, self._generation, None
-        self._base.background.start("retire", self._retire(old))
+        self._base.supervisor.start("retire", self._retire(old))
         return True
 
     def _reject(self, event: str, reason: str) -> None:
@@ -263,7 +262,7 @@ class ConfigReloader:
         self._maps = maps
         if maps is not None:
             maps.log_changes(settings)
-            self._base.background.start("rehearsal", self._rehearsed(settings, steps))
+            self._base.supervisor.start("rehearsal", self._rehearsed(settings, steps))
         return _Generation(
             replace(self._base, settings=settings, upstreams=upstreams, steps=steps, in_use=RefCount()), held
         )

@@ -23,7 +23,7 @@ from ..errors import ConfigError
 from ..monitoring.metrics import Metrics
 from ..protocols import Upstream
 from ..spending.budgets import Budgets
-from .background import Background
+from ..supervision import Supervisor
 from .keyring import KeyRing
 from .limits import Limits
 from .upstreams import UpstreamPool, by_name
@@ -80,7 +80,7 @@ class Services(Pipelines):
     """The services of a serving process; passed as an argument, replaced as a whole by `ConfigReloader`.
 
     Attributes:
-        background: work that outlives its request.
+        supervisor: work that outlives its request.
         tracing: None if it is off.
         in_use: counts the requests and jobs that use these services now.
         keys, limits: the named keys and their limits, the same objects for the life of the process.
@@ -89,7 +89,7 @@ class Services(Pipelines):
 
     audit: AuditStore
     metrics: Metrics
-    background: Background
+    supervisor: Supervisor
     tracing: Tracing | None
     in_use: RefCount
     keys: KeyRing
@@ -99,7 +99,7 @@ class Services(Pipelines):
     def start(self, work: Coroutine[None, None, None], name: str) -> None:
         """Start work that outlives its request and uses these services. `name` is the kind of work, a dash, and an id."""
         self.in_use.__enter__()
-        task = self.background.start(name.partition("-")[0], work, name)
+        task = self.supervisor.start(name.partition("-")[0], work, name)
         task.add_done_callback(self.in_use.__exit__)
 
 

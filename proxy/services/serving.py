@@ -21,7 +21,7 @@ from ..errors import ConfigError, StoreError
 from ..monitoring.metrics import NOW_EVERY_S, Metrics
 from ..spending.budgets import Budgets
 from ..spending.counting import open_spending
-from .background import Background
+from ..supervision import Supervisor
 from .counting import open_counters
 from .keyring import KeyRing
 from .limits import Limits
@@ -34,7 +34,7 @@ log = structlog.get_logger(__name__)
 
 @asynccontextmanager
 async def open_reloader(
-    settings: Settings, config: Path | None = None, preload: Sequence[str] = ()
+    settings: Settings, supervisor: Supervisor, config: Path | None = None, preload: Sequence[str] = ()
 ) -> AsyncIterator[ConfigReloader]:
     """The services of a serving process with their background loops; closed at the end. The modules named by `preload` are imported as soon as
     a route calibrates.
@@ -47,19 +47,19 @@ async def open_reloader(
         raise ConfigError(problem)
     check_libraries(settings)
     async with AsyncExitStack() as stack:
-        base = await _open_base(settings, stack)
+        base = await _open_base(settings, supervisor, stack)
         reloader = ConfigReloader(base, config, preload)
         await reloader.start()
         stack.push_async_callback(reloader.close)
         stack.push_async_callback(_give_up_duties, base.audit)
-        stack.push_async_callback(base.background.aclose)
+        stack.push_async_callback(base.supervisor.aclose)
         if threading.current_thread() is threading.main_thread():  # only the main thread can handle signals
             asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reloader.wake.set)
         _start_loops(base, reloader)
         yield reloader
 
 
-async def _open_base(settings: Settings, stack: AsyncExitStack) -> Services:
+async def _open_base(settings: Settings, supervisor: Supervisor, stack: AsyncExitStack) -> Services:
     """The services that live as long as the process, closed with the stack; without upstreams and pipelines yet.
 
     Raises:
@@ -67,8 +67,9 @@ async def _open_base(settings: Settings, stack: AsyncExitStack) -> Services:
         StoreError: the audit store cannot be opened.
     """
     metrics = Metrics()
+    supervisor.count = lambda job: metrics.background_failures.labels(job).inc()
     try:
-        audit = await open_store(settings.audit, metrics.audit_rows_lost.inc)
+        audit = await open_store(settings.audit, metrics.audit_rows_lost.inc, supervisor)
     except StoreError as error:
         raise StoreError(store_failure(settings, error)) from error
     metrics.follow(audit)
@@ -84,7 +85,7 @@ async def _open_base(settings: Settings, stack: AsyncExitStack) -> Services:
         steps={},
         audit=audit,
         metrics=metrics,
-        background=Background(lambda job: metrics.background_failures.labels(job).inc()),
+        supervisor=supervisor,
         tracing=tracing,
         in_use=RefCount(),
         keys=KeyRing(),
@@ -95,13 +96,13 @@ async def _open_base(settings: Settings, stack: AsyncExitStack) -> Services:
 
 def _start_loops(base: Services, reloader: ConfigReloader) -> None:
     """Start the background loops, which run until the process ends."""
-    audit, metrics, background = base.audit, base.metrics, base.background
+    audit, metrics, supervisor = base.audit, base.metrics, base.supervisor
     if metrics.shared is not None:
-        background.keep_running("metrics", lambda: _set_gauges(metrics))
-    background.keep_running("reload", reloader.follow)
-    background.keep_running("drift", lambda: watch(reloader))
-    background.keep_running("purge", lambda: purge_regularly(audit, lambda: reloader.services.settings))
-    background.keep_running("sums", lambda: sum_up_regularly(audit))
+        supervisor.keep_running("metrics", lambda: _set_gauges(metrics))
+    supervisor.keep_running("reload", reloader.follow)
+    supervisor.keep_running("drift", lambda: watch(reloader))
+    supervisor.keep_running("purge", lambda: purge_regularly(audit, lambda: reloader.services.settings))
+    supervisor.keep_running("sums", lambda: sum_up_regularly(audit))
 
 
 def store_failure(settings: Settings, error: StoreError) -> str:
@@ -115,10 +116,9 @@ def store_failure(settings: Settings, error: StoreError) -> str:
 
 
 async def _set_gauges(metrics: Metrics) -> None:
-    """Publish this process's requests in flight to the metrics of all workers."""
-    while True:
-        metrics.set_gauges()
-        await asyncio.sleep(NOW_EVERY_S)
+    """Publish this process's requests in flight to the metrics of all workers, and wait."""
+    metrics.set_gauges()
+    await asyncio.sleep(NOW_EVERY_S)
 
 
 async def _give_up_duties(audit: AuditStore) -> None:

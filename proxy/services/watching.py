@@ -6,14 +6,10 @@ import asyncio
 import time
 
 import anyio.to_thread
-import structlog
 
 from ..audit import leases
 from ..config.lazy import load_object
-from ..errors import StoreError
 from .reload import POLL_S, ConfigReloader
-
-log = structlog.get_logger(__name__)
 
 EXAMINE = "hedgerow.proxy.monitoring.watching:examine"
 REPORTED = "hedgerow.proxy.monitoring.watching:reported"
@@ -24,22 +20,17 @@ _TURNS = 3
 
 
 async def watch(reloader: ConfigReloader) -> None:
-    """Examine maps and promises every `drift.every_s` seconds, or show the report of the process that has the duty. If no route calibrates,
-    the mathematics is never imported.
+    """Examine maps and promises, or show the report of the process that has the duty; then wait `drift.every_s` seconds. If no route
+    calibrates, the mathematics is never imported.
     """
-    while True:
-        if not reloader.services.steps:
-            await asyncio.sleep(POLL_S)
-            continue
-        pause = reloader.services.settings.drift.every_s
-        try:
-            if await _is_ours(reloader, _TURNS * pause):
-                pause = await _take_turn(reloader, pause)
-            else:
-                await _show(reloader)
-        except StoreError as error:
-            log.error("drift_not_watched", error=str(error))
-        await asyncio.sleep(pause)
+    pause = reloader.services.settings.drift.every_s
+    if not reloader.services.steps:
+        pause = POLL_S
+    elif await _is_ours(reloader, _TURNS * pause):
+        pause = await _take_turn(reloader, pause)
+    else:
+        await _show(reloader)
+    await asyncio.sleep(pause)
 
 
 async def _take_turn(reloader: ConfigReloader, pause: float) -> float:

@@ -11,11 +11,11 @@ import pytest
 import yaml
 from starlette.responses import JSONResponse
 
+from hedgerow.proxy import supervision
 from hedgerow.proxy.app import application
 from hedgerow.proxy.audit.store import AuditStore
 from hedgerow.proxy.config import load
 from hedgerow.proxy.monitoring import drift
-from hedgerow.proxy.services import background
 from tests.contract.test_routes import ASK, CHAT, UNSURE
 from tests.support.servers import serving
 from tests.support.upstream import Upstream, completion, says
@@ -29,7 +29,7 @@ def test_a_watcher_that_fails_leaves_the_proxy_serving(
     serve: Any, upstream: Upstream, monkeypatch: pytest.MonkeyPatch, lines: Any
 ) -> None:
     """Before, one exception closed store and upstreams under a process that said it was well."""
-    monkeypatch.setattr(background, "PAUSE_S", 0.05)
+    monkeypatch.setattr(supervision, "PAUSE_S", 0.05)
 
     def broken(*_: Any) -> Any:
         raise ZeroDivisionError(WORDS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
+from hedgerow.proxy.audit.writer import Writer
+from hedgerow.proxy.gateway.finish import AUDIT_TIMEOUT_S
 from hedgerow.proxy.monitoring.documents import page
 from tests.contract.test_routes import ASK, CHAT, UNSURE
 from tests.support.upstream import Upstream, says
@@ -79,3 +82,26 @@ def test_a_picked_answers_verdict_is_counted_without_its_divergence(serve: Any, 
 def test_documented_metrics_are_the_metrics() -> None:
     """docs/metrics.md is what `python -m hedgerow.proxy.monitoring.documents` prints."""
     assert (Path(__file__).parents[2] / "docs" / "metrics.md").read_text(encoding="utf-8") == page()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+@pytest.mark.parametrize(("on_failure", "status"), [("pass", 200), ("error", 503)])
+def test_a_thread_that_has_ended_turns_health_red(
+    serve: Any, upstream: Upstream, monkeypatch: pytest.MonkeyPatch, on_failure: str, status: int
+) -> None:
+    """With its name, so that an orchestrator starts the process again; answers do not wait for it, and their rows are counted as lost."""
+
+    def killed(*_: Any) -> None:
+        raise SystemExit
+
+    monkeypatch.setattr(Writer, "_settle", killed)
+    upstream.default = says(*UNSURE)
+    address = serve(on_failure=on_failure)
+    began = time.monotonic()
+    replies = [httpx.post(address + CHAT, json={"model": "m", "messages": ASK}) for _ in range(3)]
+    assert time.monotonic() - began < 3 * AUDIT_TIMEOUT_S
+    assert [reply.status_code for reply in replies] == [status] * 3
+    for path in ("/health", "/health/ready"):
+        reply = httpx.get(address + path)
+        assert (reply.status_code, reply.json()["dead"]) == (503, ["audit-writer"])
+    assert "hedgerow_audit_rows_lost_total 3.0" in httpx.get(address + "/metrics").text

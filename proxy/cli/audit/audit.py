@@ -19,6 +19,7 @@ from ...audit.verify import Report, count
 from ...audit.verify import verify as verified
 from ...audit.writer import Writer
 from ...errors import StoreError
+from ...supervision import Supervisor
 from ..shared.messages import counted, stop
 from ..shared.options import CONFIG, AsJson, ConfigPath
 from ..shared.settings import configuration
@@ -112,7 +113,9 @@ def replay(config: ConfigPath = CONFIG) -> None:
     lost: list[int] = []
     with open_audit(config) as (settings, engine):
         key = hash_key(settings.audit)
-        writer = Writer(engine, settings.audit.spool, key, on_settled=lambda _: None, count_lost=lost.append)
+        writer = Writer(
+            engine, settings.audit.spool, key, Supervisor(), on_settled=lambda _: None, count_lost=lost.append
+        )
         rows = writer.spooled
         writer.close()
     if writer.spooled:

@@ -16,6 +16,7 @@ from hedgerow.proxy.audit.store import AuditStore, purge_regularly
 from hedgerow.proxy.audit.verdicts import Verdict
 from hedgerow.proxy.config import Settings
 from hedgerow.proxy.errors import StoreError
+from hedgerow.proxy.supervision import Supervisor
 from tests.unit.proxy.audit.conftest import Store, entry
 from tests.unit.proxy.audit.test_chain import verify
 
@@ -187,13 +188,14 @@ def test_a_purge_that_fails_is_tried_again(filled: Store, lines: Any, monkeypatc
 
     async def work(opened: AuditStore) -> None:
         every = settings(filled, purge_every_s=0.01, keep_rows_days=3)
-        running = asyncio.ensure_future(purge_regularly(opened, lambda: every))
+        supervisor = Supervisor()
+        supervisor.keep_running("purge", lambda: purge_regularly(opened, lambda: every))
         async with asyncio.timeout(60):
             while not lines.of("audit_purged"):  # noqa: ASYNC110 # log lines come without an event
                 await asyncio.sleep(0.01)
-        running.cancel()
+        await supervisor.aclose()
 
     filled.run(work)
-    assert len(lines.of("audit_purge_failed")) == 1
+    assert [line["job"] for line in lines.of("background_failed")] == ["purge"]
     assert lines.of("audit_purged")[0]["rows"] == 4
     assert sorted(filled.sql("SELECT id FROM answers")) == ["r0.05", "r2", "short0.05", "short2"]

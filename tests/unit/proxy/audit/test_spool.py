@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import threading
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,10 +12,11 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from hedgerow.proxy.audit import spool as spools
 from hedgerow.proxy.audit import writer
 from hedgerow.proxy.audit.entry import Prepared, Texts
 from hedgerow.proxy.audit.rows import prepare
-from hedgerow.proxy.audit.spool import Spool, waiting
+from hedgerow.proxy.audit.spool import Spool
 from hedgerow.proxy.audit.store import AuditStore
 from hedgerow.proxy.errors import StoreError
 from tests.support.postgres import Cluster
@@ -33,6 +36,15 @@ async def until(condition: Callable[[], Any]) -> None:
     async with asyncio.timeout(20):
         while not condition():  # noqa: ASYNC110
             await asyncio.sleep(0.01)
+
+
+def waiting(folder: Path) -> Iterator[Spool]:
+    """Files that no living process holds; all of them can be read."""
+
+    def fail(path: Path, error: OSError) -> None:
+        raise AssertionError(path) from error
+
+    return spools.waiting(folder, fail)
 
 
 def row(name: str) -> Prepared:
@@ -202,7 +214,7 @@ def test_a_row_that_may_not_wait_is_refused(breakable: Breakable) -> None:
     assert isinstance(refused, StoreError)
     assert kept is None
     assert sorted(store.sql("SELECT id FROM answers")) == ["before", "yes"]
-    assert store.lost == [1]
+    assert store.lost == []  # its caller writes a row that says so
 
 
 def test_what_a_dead_process_left_is_replayed_at_the_next_start(store: Store) -> None:
@@ -254,3 +266,129 @@ def test_a_server_that_restarts_between_two_rows_costs_nothing(store: Store, pos
     store.run(work)
     assert sorted(store.sql("SELECT id FROM answers")) == ["a", "b"]
     assert verify(store).findings == []
+
+
+def _gone(path: Path, _monkeypatch: pytest.MonkeyPatch) -> None:
+    path.unlink()
+
+
+def _replaced(path: Path, _monkeypatch: pytest.MonkeyPatch) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def _not_removable(_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+
+
+@pytest.mark.parametrize("trouble", [_gone, _replaced, _not_removable])
+def test_a_file_that_is_gone_or_stays_costs_no_row(
+    breakable: Breakable, monkeypatch: pytest.MonkeyPatch, trouble: Any
+) -> None:
+    """While the store is away somebody removes the file of the spool, or it cannot be removed afterwards: every row comes back, and the writer lives."""
+    store, take_down, bring_back = breakable
+
+    async def work(opened: AuditStore) -> None:
+        await opened.write(entry("before"))
+
+        async def down() -> None:
+            await opened.write(entry("held", texts=LARGE))
+            (file,) = store.settings.spool.iterdir()
+            trouble(file, monkeypatch)
+            await opened.write(entry("later", texts=LARGE))
+
+        await _while_down(opened, take_down, down)
+        await asyncio.to_thread(bring_back)
+        await until(lambda: not opened.down)
+        await opened.write(entry("after"))
+
+    store.run(work)
+    assert sorted(store.sql("SELECT id FROM answers")) == ["after", "before", "held", "later"]
+    assert verify(store).findings == []
+    assert store.lost == []
+
+
+def test_a_file_of_a_dead_process_that_cannot_be_read_waits_until_it_can(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process starts without it, says so, and stores its rows once the disk is well again."""
+    store.settings.spool.mkdir()
+    spool = Spool.open(store.settings.spool / "dead.spool")
+    assert spool is not None
+    spool.append([prepare(entry("a"), b"")])
+    spool.close()
+    real, ill = os.open, True
+
+    def failing(path: Any, *rest: Any, **more: Any) -> int:
+        if ill and str(path).endswith("dead.spool"):
+            raise OSError(5, "Input/output error", str(path))
+        return real(path, *rest, **more)
+
+    monkeypatch.setattr(os, "open", failing)
+
+    async def work(opened: AuditStore) -> None:
+        nonlocal ill
+        await opened.write(entry("b"))
+        assert "Input/output error" in opened.supervisor.problems["spool"]
+        ill = False
+        await until(lambda: not opened.supervisor.problems)
+
+    store.run(work)
+    assert sorted(store.sql("SELECT id FROM answers")) == ["a", "b"]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_nobody_waits_for_a_writer_that_is_gone(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What waits when it ends and what comes later is refused at once; what might have waited is counted as lost."""
+
+    async def work(opened: AuditStore) -> list[Any]:
+        await opened.write(entry("before"))
+
+        def killed(*_: Any) -> None:
+            raise SystemExit
+
+        monkeypatch.setattr(opened.writer, "_settle", killed)
+        async with asyncio.timeout(5):
+            first = await asyncio.gather(opened.write(entry("a")), return_exceptions=True)
+            later = [opened.write(entry("b")), opened.write(entry("c"), may_spool=False), opened.flush()]
+            first += await asyncio.gather(*later, return_exceptions=True)
+        opened.enqueue(entry("d"))
+        await until(lambda: len(store.lost) == 3)
+        assert opened.supervisor.dead == ["audit-writer"]
+        return first
+
+    assert [type(outcome) for outcome in store.run(work)] == [StoreError, StoreError, StoreError, type(None)]
+    assert store.lost == [1, 1, 1]
+    assert store.sql("SELECT id FROM answers") == ["before"]
+
+
+def test_the_queue_is_bounded_and_what_it_refuses_is_counted(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the writer is busy; the rows that it took are written, and one that its caller has withdrawn is not."""
+    monkeypatch.setattr(writer, "MOST_WAITING", 5)
+
+    async def work(opened: AuditStore) -> list[Any]:
+        busy, free, settle = threading.Event(), threading.Event(), opened.writer._settle
+
+        def slow(batches: Any) -> None:
+            busy.set()
+            free.wait(20)
+            settle(batches)
+
+        monkeypatch.setattr(opened.writer, "_settle", slow)
+        writing = [asyncio.ensure_future(opened.write(entry("w0")))]
+        await asyncio.to_thread(busy.wait, 20)
+        withdrawn = asyncio.ensure_future(opened.write(entry("withdrawn"), may_spool=False))
+        writing += [asyncio.ensure_future(opened.write(entry(f"w{i}"))) for i in range(1, 9)]
+        await until(lambda: sum(store.lost) == 4)
+        withdrawn.cancel()
+        await asyncio.sleep(0)
+        free.set()
+        return await asyncio.gather(*writing, withdrawn, return_exceptions=True)
+
+    outcomes = store.run(work)
+    assert [type(outcome) for outcome in outcomes[:9]] == [type(None)] * 5 + [StoreError] * 4
+    assert sorted(store.sql("SELECT id FROM answers")) == ["w0", "w1", "w2", "w3", "w4"]
+    assert sum(store.lost) == 4
