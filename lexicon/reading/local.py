@@ -1,0 +1,150 @@
+"""Reads an answer on this machine: by a parser and small trained classifiers in English, plainly without one and in other languages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+
+from ..perception.spotting import Span as Marked
+from ..perception.spotting import spot
+from ..text.language import known_language_of
+from . import features
+from .parsing import NOT_PARSED, NoParser, Parsed, parser
+from .reading import Act, OwnHedge, Reading, Sentence, Span
+from .segments import Segment, inline_opaque, opaque, segments
+from .softmax import Softmax
+
+DATA = Path(__file__).parents[1] / "data" / "reading"
+FEWEST_PROSE = 9
+"""Words from which a text is no bare answer ("Paris", "12 km", "In 1912.")."""
+_THRESHOLDS: dict[str, float] = json.loads((DATA / "thresholds.json").read_text(encoding="utf-8"))
+SEEKS = _THRESHOLDS["seeks"]
+"""`Reading.seeks` from which a question counts as asking for what can be right or wrong."""
+MOST_READ = 100_000
+"""Characters of a text in which sentences are looked for; what follows keeps no sentence."""
+
+
+def read(text: str, question: str = "", language: str | None = None) -> Reading:
+    """Read an answer: pure and synchronous, safe in any thread; time linear in its length.
+
+    Args:
+        text: the answer.
+        question: the user's last own words.
+        language: of the answer, if it is known.
+    """
+    language = language or known_language_of(text, question)
+    found = segments(text[:MOST_READ])
+    inline = inline_opaque(text[:MOST_READ])
+    parses = _parsed(text, found, inline) if language == "en" else None
+    seeks = seeks_claim(question)
+    marked = _own(text[:MOST_READ], language)
+    read_acts = [
+        _act(text, segment, question, parses[i] if parses else None, language, len(found))
+        for i, segment in enumerate(found)
+    ]
+    answers = _answers([text[s.start : s.end] for s in found], read_acts, question)
+    sentences = tuple(
+        Sentence(
+            segment.start, segment.end, index=i, block=segment.block, act=act, states=states, answers=answers[i],
+            own=tuple(own for own in marked if segment.covers(own.start, own.end)),
+            tokens=parses[i].tokens if parses else (),
+        )
+        for i, (segment, (act, states)) in enumerate(zip(found, read_acts, strict=True))
+    )  # fmt: skip
+    return Reading(
+        text=text,
+        question=question,
+        language=language,
+        sentences=sentences,
+        opaque=opaque(inline, found),
+        seeks=seeks,
+        declines=_declines(sentences),
+        by="local" if parses is not None else "plain",
+    )
+
+
+def seeks_claim(question: str) -> float:
+    """Probability that a request asks for what can be right or wrong, in [0, 1]. Needs no parser."""
+    if not question.strip():
+        return 1.0  # a picture, say: what it asks cannot be read here
+    return float(_requests().probabilities(features.of_request(question))[1])
+
+
+def _parsed(text: str, found: Sequence[Segment], inline: Sequence[Span]) -> list[Parsed] | None:
+    """The parse of each segment; None without a parser. A row of a table is not parsed."""
+    try:
+        english = parser()
+    except NoParser:
+        return None
+    whole = [i for i, segment in enumerate(found) if segment.block != "row"]
+    parses = english.parse(text, [found[i] for i in whole], inline)
+    at = dict(zip(whole, parses, strict=True))
+    return [at.get(i, NOT_PARSED) for i in range(len(found))]
+
+
+def _act(
+    text: str, segment: Segment, question: str, parsed: Parsed | None, language: str | None, count: int
+) -> tuple[Act, float]:
+    """What a segment does, and the probability that it states something."""
+    words = text[segment.start : segment.end]
+    if segment.block == "heading":
+        return "presents", 0.0
+    if segment.block == "quote":
+        return "repeats", 0.0
+    bare = count == 1 and len(words.split()) < FEWEST_PROSE and not words.rstrip().endswith(("?", "？", ":"))
+    if language != "en":
+        return ("states", 1.0) if bare else ("presents", 0.0)
+    model, threshold = _acts() if parsed is not None else _plain()
+    p = dict(
+        zip(model.classes, model.probabilities(features.of_sentence(words, question, parsed)).tolist(), strict=True)
+    )
+    others: dict[Act, float] = {act: value for act, value in p.items() if act != "states"}  # type: ignore[misc]
+    likeliest = max(others, key=lambda act: others[act])
+    if p["states"] >= threshold or (bare and likeliest in ("presents", "repeats", "computes", "invents")):
+        return "states", p["states"]
+    return likeliest, p["states"]
+
+
+def _answers(words: Sequence[str], read_acts: Sequence[tuple[Act, float]], question: str) -> list[float]:
+    """The probability of each sentence that it answers the question."""
+    asked = {word for word in features.words_of(features.ends(question)) if len(word) > 3}
+    weights = []
+    for i, ((act, states), own) in enumerate(zip(read_acts, words, strict=True)):
+        shared = len(asked.intersection(features.words_of(own[: features.READ]))) / max(1, len(asked))
+        weights.append(states * 2.0 ** (4 * shared - 0.3 * i) if act == "states" else 0.0)
+    total = sum(weights)
+    return [weight / max(total, 1e-9) if weight else 0.0 for weight in weights]
+
+
+def _declines(sentences: Iterable[Sentence]) -> bool:
+    """Whether a text gives no answer: something declines, and nothing states."""
+    acts = {sentence.act for sentence in sentences}
+    return "declines" in acts and "states" not in acts
+
+
+def _own(text: str, language: str | None) -> list[OwnHedge]:
+    """The author's own hedges and boosters."""
+    if language is None:
+        return []
+    return [_own_hedge(span) for span in spot(text, language)]
+
+
+def _own_hedge(span: Marked) -> OwnHedge:
+    return OwnHedge(span.start, span.end, beta=span.beta if span.kind == "hedge" else None, hedge=span.hedge)
+
+
+@cache
+def _acts() -> tuple[Softmax, float]:
+    return Softmax.load(DATA / "acts.npz"), _THRESHOLDS["acts"]
+
+
+@cache
+def _plain() -> tuple[Softmax, float]:
+    return Softmax.load(DATA / "plain.npz"), _THRESHOLDS["plain"]
+
+
+@cache
+def _requests() -> Softmax:
+    return Softmax.load(DATA / "requests.npz")
