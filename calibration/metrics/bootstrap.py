@@ -1,4 +1,4 @@
-"""Bootstrap intervals for every metric: resample the records, compute the metric again, take percentiles."""
+"""Bootstrap intervals: of every metric by percentiles of resamples, and of a skewed mean, studentised."""
 
 from __future__ import annotations
 
@@ -19,6 +19,11 @@ Groups = NDArray[Any] | None
 """The group of each record, shape (n,), such as claims of one text, which depend on each other; None: all independent."""
 MIN_GROUPS = 20
 """Fewest groups for an interval; fewer do not show how much groups differ."""
+
+_CELLS = 20_000
+"""Values that are drawn at once."""
+_FAR = 20.0
+"""Standard errors from which on an end of a studentised interval is decided by resamples without any large value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +115,69 @@ def bootstrap_intervals(
         raise NotEnoughData(f"the metric was undefined on {resamples - len(values)} of {resamples} resamples")
     low, high = np.quantile(values, [(1.0 - level) / 2.0, (1.0 + level) / 2.0], axis=0)
     return [Interval(float(e), float(a), float(b)) for e, a, b in zip(estimates, low, high, strict=True)]
+
+
+def studentised_interval(
+    values: ArrayLike,
+    *,
+    rng: np.random.Generator,
+    groups: ArrayLike | None = None,
+    level: float = 0.95,
+    resamples: int = 999,
+) -> Interval:
+    """Bootstrap-t interval of the mean of values that are seldom large, such as divergences; wider towards them than percentiles.
+
+    Parameters
+    ----------
+    values : array_like, shape (n,)
+        >= 0.
+    groups : array_like, shape (n,), optional
+        Values of one group, such as those of one user, are drawn together.
+    rng, level, resamples
+        As of `bootstrap_interval`.
+
+    Raises
+    ------
+    NotEnoughData
+        If there are fewer than two groups, or so few large values that resamples without any decide an end.
+
+    Notes
+    -----
+    **Source**: Efron & Tibshirani 1993, section 12.5, with the logarithm of the mean as their section 12.6 has it; the standard error of a mean of
+    groups is that of a ratio of sums (Cochran 1977, section 9.2). Covers 93 to 97 % from 100 independent groups on (docs/evidence/levels.md);
+    with fewer it does not allow enough for large values that were not seen.
+
+    Examples
+    --------
+    >>> interval = studentised_interval([0.1, 0.2] * 95 + [4.0] * 10, rng=np.random.default_rng(0))
+    >>> round(interval.low, 2), round(interval.estimate, 3), round(interval.high, 2)
+    (0.25, 0.342, 0.52)
+    """
+    require_resampling(level, resamples)
+    (x,) = sample(values=numbers("values", values))
+    if x.min() < 0.0:
+        raise RangeError("values must be >= 0")
+    place = np.arange(x.size) if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
+    sums = np.stack([np.bincount(place, x), np.bincount(place)])
+    n = sums.shape[1]
+    estimate, error = _log_mean(sums)
+    step = max(1, _CELLS // n)
+    sizes = ((min(step, resamples - start), n) for start in range(0, resamples, step))
+    means, errors = np.concatenate([_log_mean(sums[:, rng.integers(0, n, size)]) for size in sizes], axis=1)
+    ratios = (means - estimate) / np.maximum(errors, 1e-12)
+    low, high = np.quantile(ratios, [(1.0 - level) / 2.0, (1.0 + level) / 2.0], method="weibull")
+    if n < 2 or max(-low, high) > _FAR:
+        raise NotEnoughData("too few of the values are large for an interval")
+    return Interval(*(float(np.exp(estimate - move * error)) for move in (0.0, high, low)))
+
+
+def _log_mean(sums: FloatArray) -> FloatArray:
+    """Logarithm of the ratio of two sums over groups, shape (2, ..., groups), and its standard error."""
+    total, count = sums
+    n, whole = total.shape[-1], np.maximum(total.sum(axis=-1, keepdims=True), np.finfo(float).tiny)
+    mean = whole / count.sum(axis=-1, keepdims=True)
+    squares = np.square(total - mean * count).sum(axis=-1) * n / max(n - 1, 1)
+    return np.stack([np.log(mean[..., 0]), np.sqrt(squares) / whole[..., 0]])
 
 
 def lot_of(n: int, groups: ArrayLike | None = None) -> Callable[[np.random.Generator], Indices]:

@@ -7,16 +7,17 @@ bootstrap intervals and are missing with too few verdicts. The interval of the s
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import ceil
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...calibration.metrics import Interval, bootstrap_interval, generalised_ece, smooth_ece, smooth_ece_interval
+from ...calibration.errors import NotEnoughData
+from ...calibration.metrics import Interval, generalised_ece, smooth_ece, smooth_ece_interval
+from ...calibration.metrics.bootstrap import studentised_interval
 from ..audit.counts import Tally
 from ..audit.hours import PURPOSES
 from ..audit.queries import LabelledAnswers, Period
@@ -41,6 +42,8 @@ QUALITY_STRETCHES = 10
 """Largest number of time intervals in which calibration is estimated: each needs its own verdicts."""
 MIN_VERDICTS = 20
 """Fewest verdicts for an estimate in a time interval."""
+MIN_FOR_INTERVAL = 100
+"""Fewest verdicts for an interval of the Faithfulness Divergence: with fewer it covers too seldom (docs/evidence/levels.md)."""
 RESAMPLES = 80
 INTERVAL_ROWS = 4000
 """Number of newest verdicts from which an interval is computed; the estimate uses all."""
@@ -118,7 +121,9 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class RouteFigures:
-    """The figures of one route or all. `plain` answers were measured and served unchanged. `fd` and `smooth_ece` are of the calibrated confidence, None with too few verdicts."""
+    """The figures of one route or all. `plain` answers were measured and served unchanged. `fd` and `smooth_ece` are of the calibrated confidence, None with too few verdicts,
+    `fd_interval` also with fewer than `MIN_FOR_INTERVAL`.
+    """
 
     name: str | None
     requests: int
@@ -134,7 +139,8 @@ class RouteFigures:
     verdicts: int
     accuracy: float | None
     confidence: float | None
-    fd: Interval | None
+    fd: float | None
+    fd_interval: Interval | None
     fd_raw: float | None
     smooth_ece: Interval | None
     smooth_ece_raw: float | None
@@ -158,7 +164,7 @@ def route_figures(
     requests = by_status.total()
     raw, fd, ece, ece_raw = None, None, None, None
     if len(labelled) >= MIN_VERDICTS:
-        fd, raw = _interval(np.mean, labelled.fd), float(np.mean(labelled.fd_raw))
+        fd, raw = float(np.mean(labelled.fd)), float(np.mean(labelled.fd_raw))
         ece, ece_raw = _smooth_interval(labelled.calibrated, labelled.correct), _smooth(labelled.raw, labelled.correct)
     return RouteFigures(
         name=name,
@@ -176,6 +182,7 @@ def route_figures(
         accuracy=float(np.mean(labelled.correct)) if len(labelled) else None,
         confidence=float(np.mean(_means(labelled.calibrated))) if len(labelled) else None,
         fd=fd,
+        fd_interval=fd_interval(labelled),
         fd_raw=raw,
         smooth_ece=ece,
         smooth_ece_raw=ece_raw,
@@ -244,7 +251,7 @@ def volumes(counted: Sequence[Tally], buckets: Buckets) -> Json:
 
 
 def quality(labelled: LabelledAnswers) -> Json:
-    """Faithfulness Divergence and smooth ECE over time, each as [low, high, calibrated, raw]; empty without enough verdicts."""
+    """Faithfulness Divergence and smooth ECE over time, each as [low, high, calibrated, raw], the ends null where no interval is right; empty without enough verdicts."""
     parts = stretches(labelled.created_at, MIN_VERDICTS)
     divergence: list[list[float | None]] = []
     error: list[list[float | None]] = []
@@ -254,10 +261,11 @@ def quality(labelled: LabelledAnswers) -> Json:
             divergence.append([None] * 4)
             error.append([None] * 4)
             continue
-        fd, ece = _interval(np.mean, some.fd), _smooth_interval(some.calibrated, some.correct)
-        divergence.append([fd.low, fd.high, fd.estimate, float(np.mean(some.fd_raw))])
+        fd, ece = fd_interval(some), _smooth_interval(some.calibrated, some.correct)
+        ends: tuple[float | None, ...] = (None, None) if fd is None else (fd.low, fd.high)
+        divergence.append([*ends, float(np.mean(some.fd)), float(np.mean(some.fd_raw))])
         error.append([ece.low, ece.high, ece.estimate, _smooth(some.raw, some.correct)])
-    if all(row[0] is None for row in divergence):
+    if all(row[2] is None for row in divergence):
         return {"fd": [], "ece": []}
     times = [(low + high) / 2 for low, high in parts]
     return {name: [times, *map(list, zip(*rows, strict=True))] for name, rows in (("fd", divergence), ("ece", error))}
@@ -286,11 +294,17 @@ def _smooth(betas: tuple[Floats, Floats], correct: Floats) -> float:
     return smooth_ece(_means(betas), np.round(correct))
 
 
-def _interval(metric: Callable[..., Any], column: Floats) -> Interval:
-    """The estimate from all verdicts, with the interval of the newest ones, shifted to the estimate."""
-    newest = bootstrap_interval(metric, column[:INTERVAL_ROWS], rng=np.random.default_rng(0), resamples=200)
-    moved = float(metric(column)) - newest.estimate if column.size > INTERVAL_ROWS else 0.0
-    return Interval(newest.estimate + moved, newest.low + moved, newest.high + moved)
+def fd_interval(labelled: LabelledAnswers) -> Interval | None:
+    """The mean Faithfulness Divergence with the interval of the newest verdicts, moved to the mean of all; None where it would not be right."""
+    newest = np.maximum(labelled.fd[:INTERVAL_ROWS], 0.0)  # rounding
+    if newest.size < MIN_FOR_INTERVAL:
+        return None
+    try:
+        held = studentised_interval(newest, rng=np.random.default_rng(0))
+    except NotEnoughData:
+        return None
+    part = float(np.mean(labelled.fd)) / held.estimate
+    return Interval(held.estimate * part, held.low * part, held.high * part)
 
 
 def _smooth_interval(betas: tuple[Floats, Floats], correct: Floats) -> Interval:

@@ -98,7 +98,7 @@ def _buckets(connection: Connection, since: str) -> Buckets:
 
 
 def _figures(line: RouteFigures, claims: ClaimFigures, spent: Money) -> dict[str, Any]:
-    """A line as a JSON object; intervals are [estimate, low, high]."""
+    """A line as a JSON object; intervals are [estimate, low, high], the ends null where no interval is right."""
 
     def interval(held: Interval | None) -> list[float] | None:
         return None if held is None else [held.estimate, held.low, held.high]
@@ -113,7 +113,7 @@ def _figures(line: RouteFigures, claims: ClaimFigures, spent: Money) -> dict[str
         "verdicts": line.verdicts,
         "accuracy": line.accuracy,
         "mean_confidence": line.confidence,
-        "faithfulness_divergence": interval(line.fd),
+        "faithfulness_divergence": interval(line.fd_interval) or (None if line.fd is None else [line.fd, None, None]),
         "faithfulness_divergence_raw": line.fd_raw,
         "smooth_ece": interval(line.smooth_ece),
         "smooth_ece_raw": line.smooth_ece_raw,
@@ -171,7 +171,7 @@ def _print_summary(lines: list[Line], period: str) -> None:
             f"{line.verdicts:,}",
             share(line.accuracy),
             share(line.confidence),
-            estimate(line.fd, 2),
+            "–" if line.fd is None else estimate(line.fd_interval, 2) if line.fd_interval else f"{line.fd:.2f}",
             estimate(line.smooth_ece, 3),
             f"{sum(line.tokens.values()):,}",
             "–" if spent.unpriced and not spent.total else dollars(spent.total),

@@ -150,7 +150,7 @@ if (plots.length) {
     const columns = banded ? [3, 4] : plot.data.slice(1).map((_, i) => i + 1);
     keys.forEach((key, i) => {
       const value = at == null ? null : plot.data[columns[i]][at];
-      const range = banded && i === 0 && value != null ? ` (${short(plot.data[1][at])}–${short(plot.data[2][at])})` : "";
+      const range = banded && i === 0 && value != null && plot.data[1][at] != null ? ` (${short(plot.data[1][at])}–${short(plot.data[2][at])})` : "";
       key.textContent = value == null ? names[i] : `${names[i]}: ${banded ? value.toPrecision(3) : value.toLocaleString()}${range}`;
     });
   };

@@ -12,7 +12,7 @@ from hedgerow.calibration.evaluation import evaluate
 from hedgerow.calibration.fitting import fit_map, random_folds
 from hedgerow.calibration.maps.base import apply_map
 from hedgerow.calibration.metrics import auroc, expected_brier
-from hedgerow.calibration.metrics.bootstrap import bootstrap_interval
+from hedgerow.calibration.metrics.bootstrap import bootstrap_interval, studentised_interval
 from hedgerow.calibration.metrics.faithful import cmfg, faithfulness
 from hedgerow.calibration.metrics.ranking import aurc, risk_coverage
 from hedgerow.calibration.metrics.smooth import smooth_ece_at, smooth_ece_interval
@@ -284,3 +284,26 @@ def test_the_risk_at_full_coverage_is_the_share_of_wrong_answers(rows):
         assert risk == pytest.approx(1.0 - correct[given_].mean())
     if len(curve.coverage) == len(rows):  # no ties: the area is the mean of the curve
         assert aurc(confidence, correct) == pytest.approx(curve.risk.mean())
+
+
+@pytest.mark.parametrize("size", [1, 5])
+def test_a_studentised_interval_covers_the_mean_of_values_that_are_seldom_large(size: int) -> None:
+    """As often as it says; of clusters, whole ones are drawn."""
+    rng, missed, above = np.random.default_rng(8), 0, 0
+    for _ in range(200):
+        wrong = rng.random(100) < 0.2
+        values = np.repeat(np.where(wrong, 3.0, 0.1), size) * rng.uniform(0.5, 1.5, 100 * size)
+        held = studentised_interval(values, groups=np.repeat(np.arange(100), size), rng=rng)
+        missed += not held.low <= 0.68 <= held.high
+        above += held.high < 0.68
+    assert missed <= 20
+    assert above <= 14
+
+
+def test_a_studentised_interval_is_refused_where_one_value_decides() -> None:
+    rng = np.random.default_rng(0)
+    with pytest.raises(NotEnoughData, match="too few of the values are large"):
+        studentised_interval([0.1] * 99 + [5.0], rng=rng)
+    with pytest.raises(RangeError, match="values must be >= 0"):
+        studentised_interval([0.1, -0.1], rng=rng)
+    assert studentised_interval([0.0] * 100, rng=rng).high == pytest.approx(0.0)

@@ -163,9 +163,8 @@ def test_an_estimate_needs_enough_verdicts_and_lies_in_its_interval(connection: 
     assert figures.route_figures("a", [], labelled, buckets).fd is None
     many = labelled.where(np.zeros(30, dtype=np.int64))  # type: ignore[arg-type]  # the same row thirty times
     line = figures.route_figures("a", [], many, buckets)
-    assert line.fd is not None
+    assert (line.fd, line.fd_interval) == (pytest.approx(0.4), None)
     assert line.smooth_ece is not None
-    assert line.fd.low <= line.fd.estimate <= line.fd.high
     assert line.smooth_ece.low <= line.smooth_ece.estimate <= line.smooth_ece.high
     assert line.smooth_ece.estimate == pytest.approx(0.4, abs=1e-3)  # always right at a mean of 0.6
 
@@ -175,6 +174,7 @@ def test_the_interval_of_a_mean_over_more_than_it_is_computed_from_holds_the_mea
 ) -> None:
     """The newest verdicts surprised less than those before them: their own interval leaves out the mean over all."""
     monkeypatch.setattr(figures, "INTERVAL_ROWS", 40)
+    monkeypatch.setattr(figures, "MIN_FOR_INTERVAL", 40)
     for number in range(100):
         name, fd = f"y{number}", (0.2 if number < 40 else 1.2) + number % 2 / 10
         connection.execute(sa.insert(answers).values(**row(name, number / 100)))
@@ -184,6 +184,7 @@ def test_the_interval_of_a_mean_over_more_than_it_is_computed_from_holds_the_mea
             )
         )
     labelled = queries.labelled(connection, Period(NOW - 0.995 * DAY, NOW))
-    fd = figures.route_figures(None, [], labelled, figures.buckets_of("24h", NOW, None)).fd
+    fd = figures.route_figures(None, [], labelled, figures.buckets_of("24h", NOW, None)).fd_interval
     assert fd is not None
-    assert fd.low < fd.estimate < fd.high < fd.low + 0.2
+    assert fd.estimate == pytest.approx(0.85, abs=0.02)
+    assert fd.low < fd.estimate < fd.high < fd.low + 0.4

@@ -37,8 +37,9 @@ def test_the_summary_says_what_happened(serve: Any, upstream: Upstream, tmp_path
     (line,) = json.loads(run(tmp_path, "summary", "--json").stdout)
     assert (line["route"], line["requests"], line["verdicts"]) == ("test", 28, 28)
     assert line["accuracy"] == pytest.approx(20 / 28)
-    low, high = line["faithfulness_divergence"][1:]
-    assert low < line["faithfulness_divergence"][0] < high
+    estimate, *ends = line["faithfulness_divergence"]
+    assert estimate > 0.0
+    assert ends == [None, None]  # of 28 verdicts no interval would be right
     assert "test" in run(tmp_path, "summary").stdout
     worst = json.loads(run(tmp_path, "worst", "--json", "-n", "2").stdout)
     assert worst[0]["question"] == "What is the capital of France?"  # unanimous, and once called wrong
