@@ -25,6 +25,10 @@ Foreign exceptions are turned into these at the border file that talks to the fo
 from __future__ import annotations
 
 import json
+import os
+import re
+import socket
+import ssl
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -62,12 +66,14 @@ class ProxyError(HedgerowError):
         type: OpenAI's coarse kind of error.
         code: a stable word for programs.
         param: the request field at fault, if one is.
+        cause: what failed below, for the operator; never shown to the client.
         retry_after_s: seconds after which trying again makes sense, if it does.
     """
 
     status = 500
     type = "server_error"
     code = "internal_error"
+    cause: str | None = None
 
     def __init__(
         self, message: str, *, code: str | None = None, param: str | None = None, retry_after_s: float | None = None
@@ -162,6 +168,31 @@ class UpstreamError(ProxyError):
     status = 502
     type = "upstream_error"
     code = "upstream_error"
+
+    @property
+    def cause(self) -> str | None:  # type: ignore[override]
+        """Class and reason of the fault of the network that it was raised from, without addresses; None without one."""
+        found, error = None, self.__cause__
+        while error is not None:
+            found = error if isinstance(error, OSError) else found
+            error = error.__cause__ or error.__context__
+        return None if found is None else f"{type(found).__name__}: {_reason(found)}"
+
+
+_ERRNO = re.compile(r"\[Errno (\d+)\]")
+
+
+def _reason(error: OSError) -> str:
+    """What the network, the name service or TLS says, without addresses."""
+    if isinstance(error, ssl.SSLError):
+        said = getattr(error, "verify_message", "") or (error.reason or "failed").replace("_", " ").lower()
+        is_refusal = isinstance(error, ssl.SSLCertVerificationError) or "alert" in said
+        return said if is_refusal else f"{said} (does this port speak TLS?)"
+    if isinstance(error, TimeoutError) and not error.errno:
+        return "no connection in time"
+    numbers = [error.errno] if error.errno else sorted({int(number) for number in _ERRNO.findall(str(error))})
+    named = isinstance(error, socket.gaierror) or not numbers
+    return str(error.strerror or error) if named else ", ".join(os.strerror(number or 0) for number in numbers)
 
 
 class UpstreamTimeout(UpstreamError):

@@ -27,7 +27,7 @@ async def models(request: Request, services: ServicesOf) -> Json:
         try:
             listed = await upstream.models(headers if name in trusted else harmless(headers))
         except ProxyError as error:
-            log.warning("models_unavailable", upstream=name, code=error.code)
+            log.warning("models_unavailable", upstream=name, code=error.code, cause=error.cause)
             failures.append(error)
             continue
         models.update((str(model.get("id")), model) for model in listed)

@@ -58,7 +58,7 @@ async def _encoded(answer: Json, run: Run, *, streams: bool) -> Sequence[bytes] 
                 if len(chunks) % CHUNKS_A_TURN == 0:
                     await asyncio.sleep(0)
     except UpstreamError as error:
-        run.end(Status.FAILED, error.code)
+        run.fail(error)
         return error
     return chunks
 

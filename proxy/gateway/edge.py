@@ -105,7 +105,7 @@ async def _settle(exchange: Exchange, services: Services) -> None:
         run.end(Status.CANCELLED, Reason.CLIENT_GONE)
     except ProxyError as error:
         failure = error
-        run.end(Status.FAILED, error.code)
+        run.fail(error)
     except Exception:  # unexpected errors become a 500 and a log line with their cause
         log.exception("request_fault", path=exchange.path)
         failure = Internal("something went wrong inside the proxy; the operator's log says what")

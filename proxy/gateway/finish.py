@@ -128,7 +128,7 @@ def entry(
     if job.key is not None:
         row |= {"key": job.key.name, "team": job.key.team, "tokens_answer": result.relayed.total}
     if not result.begun_ns:
-        return Entry(row, user=job.user)
+        return Entry(row | ({"story": {"cause": result.cause}} if result.cause else {}), user=job.user)
     samples = tuple(sample.text for sample in result.drawn.samples)
     claims = tuple(claim.statement for claim in result.claims) or None
     texts = Texts(job.question, result.draft, result.text, result.served, samples, claims)
@@ -176,6 +176,8 @@ def story(result: Result) -> Json:
     """The work step by step, without texts, for the dashboard's page of one request."""
     steps: Json = {"timings_ms": {name: round(ms, 3) for name, ms in result.timings_ms.items()}}
     steps |= {"detail": result.detail} | drawing_figures(result)
+    if result.cause is not None:
+        steps["cause"] = result.cause
     if result.job.over_budget:
         steps["budget"] = "soft"
     if result.clustering is not None:
@@ -218,6 +220,8 @@ def _tell_operator(services: Services, result: Result, http_status: int | None) 
         "http_status": http_status,
         "ms": round(ms, 2),
     }
+    if result.cause is not None:
+        line["cause"] = result.cause
     if job.key is not None:
         line |= {"key": job.key.name, "team": job.key.team}
         _count_for(job.key, metrics, result)

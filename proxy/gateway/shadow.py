@@ -42,7 +42,7 @@ async def answer(exchange: Exchange, services: Services, run: Run, body: bytes) 
         try:
             served = await compute(served_answer, run.job.path, copy.data)
         except UpstreamError as error:
-            run.end(Status.FAILED, error.code)
+            run.fail(error)
     relayed = await copy.usage(run.job, len(body)) if is_counted(services, run.job) else Usage()
     text = served_text(served)
     choices = served if measures_choices(run.job) else None

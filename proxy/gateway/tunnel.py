@@ -183,7 +183,7 @@ class Tunnel(asyncio.Protocol):
 
     def _refuse(self, run: Run, error: ProxyError) -> None:
         """Answer with an error object instead of a WebSocket."""
-        run.end(Status.FAILED, error.code)
+        run.fail(error)
         self._status = error.status
         if not self._client.is_closing():
             body = orjson.dumps(error.body())

@@ -34,6 +34,7 @@ from .job import Job
 
 if TYPE_CHECKING:
     from ...calibration.maps.local import Place
+    from ..errors import ProxyError
     from .placing import Embeddings
 
 Source = Literal["upstream", "shared", "cache"]
@@ -154,6 +155,7 @@ class _Known(NamedTuple):
         perceived: perceived confidence of the final text, if nothing was reworded.
         own: perceived confidence of the draft before any rewording.
         own_marker: standardised name of the draft's epistemic marker, `<no_hedge>` or `<several>`; None if it is not English.
+        cause: what the network said, if a call of the upstream failed; for operators.
         relayed: tokens of an answer that was passed through, if they are counted for a named key's limits or for a budget.
         asked: tokens of each judge call.
         costs: dollars by purpose, with the keys of `spent`; None if a call has no price. Empty until the work has ended.
@@ -183,6 +185,7 @@ class _Known(NamedTuple):
     perceived: Beta | None = None
     own: Beta | None = None
     own_marker: str | None = None
+    cause: str | None = None
     relayed: Usage = NO_TOKENS
     asked: tuple[Usage, ...] = ()
     costs: Mapping[str, float | None] = {}
@@ -307,6 +310,10 @@ class Run:
     def end(self, status: Status, reason: str | None, detail: str | None = None) -> None:
         """Set status, reason and detail of the result."""
         self._result = self.result.ended(status, reason, detail)
+
+    def fail(self, error: ProxyError, status: Status = Status.FAILED, detail: str | None = None) -> None:
+        """End with an error, and with what caused it below."""
+        self._result = self.result.ended(status, error.code, detail)._replace(cause=error.cause)
 
     def reworded(self, rewording: Rewording) -> None:
         """Store the rewording; its status becomes the status of the result."""

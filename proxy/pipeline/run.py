@@ -144,7 +144,7 @@ def _degrade(run: Run, error: Exception, expired: bool) -> ProxyError:
         run.end(status, Reason.DEADLINE, deadline)
         return UpstreamTimeout(f"no answer came: {deadline}")
     if isinstance(error, ProxyError):
-        run.end(status, error.code, error.message)
+        run.fail(error, status, error.message)
         return error
     if isinstance(error, StepFailed):
         run.end(status, error.reason, str(error))

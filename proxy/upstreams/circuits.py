@@ -187,14 +187,14 @@ class WatchedUpstream:
         if isinstance(error, UpstreamRejected):
             self.answered(error.status, error.retry_after)
         elif isinstance(error, UpstreamError):
-            self._went_wrong(error.code)
+            self._went_wrong(error.code, cause=error.cause)
         else:  # a full queue, or a request that this upstream cannot serve: neither success nor failure
             self.counter.call(self.name, error.code)
 
-    def _went_wrong(self, outcome: str, rest_s: float | None = None) -> None:
+    def _went_wrong(self, outcome: str, rest_s: float | None = None, cause: str | None = None) -> None:
         self.counter.call(self.name, outcome)
         if self.circuit.failed(rest_s):
-            log.warning("upstream_circuit_open", upstream=self.name, outcome=outcome)
+            log.warning("upstream_circuit_open", upstream=self.name, outcome=outcome, cause=cause)
             self.counter.circuit(self.name, is_open=True)
 
 

@@ -129,6 +129,8 @@ class Connections:
             sock=connected,
             ssl=self._tls,
             server_hostname=self._host if self._tls is not None else None,
+            # before the time-out of the whole, which could not say what was waited for
+            ssl_handshake_timeout=0.8 * self._connect_s if self._tls is not None else None,
         )
         return connection
 

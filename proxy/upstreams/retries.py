@@ -34,9 +34,8 @@ async def with_retries(
             wait_s = _wait_s(error, done)
             if wait_s is None:
                 raise
-            log.warning(
-                "upstream_retry", id=call.id, upstream=name, code=error.code, status=error.status, wait_s=wait_s
-            )
+            why = {"code": error.code, "status": error.status, "cause": error.cause}
+            log.warning("upstream_retry", id=call.id, upstream=name, **why, wait_s=wait_s)
         if call.on_retry is not None:
             call.on_retry()
         await asyncio.sleep(wait_s)

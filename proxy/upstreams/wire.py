@@ -24,6 +24,8 @@ LARGEST_PIECE = 1 << 20
 """Bytes of a body that are sent at once, so that other requests get their turn in between."""
 SWITCHING = 101
 _PLAIN_TRANSFERS = (b"chunked", b"identity")
+TLS_ALERT = b"\x15\x03"
+"""What a server that speaks TLS sends first to somebody who does not."""
 CUT_OFF_S = 0.5
 """Seconds after a request within which a closed connection was probably closed before the request was read: later it may be the work that failed."""
 
@@ -248,7 +250,8 @@ class Connection(asyncio.Protocol):
                 raise httptools.HttpParserError("the head is too large")
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
             self._is_spent = True
-            answer.fail(self._broken())
+            is_tls = not answer.status and data.startswith(TLS_ALERT)
+            answer.fail(self._broken(ConnectionError("the port speaks TLS: use https") if is_tls else None))
         answer.wake()
         if answer.is_full and not self._is_paused and not answer.is_over:
             self._is_paused = True
@@ -275,7 +278,7 @@ class Connection(asyncio.Protocol):
             self._answer.is_whole = True
             self._answer.wake()
         else:
-            self._answer.fail(self._broken())
+            self._answer.fail(self._broken(exc or ConnectionError("closed before the end of an answer")))
 
     def pause_writing(self) -> None:
         """The upstream reads more slowly than the client sends."""
@@ -298,8 +301,10 @@ class Connection(asyncio.Protocol):
             self._is_spent = True
             self._answer.fail(UpstreamTimeout(f"the upstream {self._name!r} did not answer in time"))
 
-    def _broken(self) -> UpstreamError:
-        return UpstreamError(f"the upstream {self._name!r} broke off its answer", code="upstream_broken")
+    def _broken(self, cause: Exception | None = None) -> UpstreamError:
+        error = UpstreamError(f"the upstream {self._name!r} broke off its answer", code="upstream_broken")
+        error.__cause__ = cause
+        return error
 
     # Callbacks of the parser
 

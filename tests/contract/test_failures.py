@@ -184,8 +184,8 @@ def test_on_failure_error_answers_with_an_error(serve: Any, client_of: Any, upst
     assert caught.value.response.json()["error"]["code"] == "too_few_samples"
 
 
-def test_an_upstream_that_is_not_there(serve: Any, client_of: Any) -> None:
-    """A refused connection is a 502 with its own code."""
+def test_an_upstream_that_is_not_there(serve: Any, client_of: Any, lines: Any) -> None:
+    """A refused connection is a 502 with its own code; the operator reads why."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     for mode in ("on", "off"):
@@ -194,6 +194,10 @@ def test_an_upstream_that_is_not_there(serve: Any, client_of: Any) -> None:
             client_of(address).chat.completions.create(model="m", messages=ASK)
         assert caught.value.status_code == 502
         assert caught.value.response.json()["error"]["code"] == "upstream_unreachable"
+        assert "refused" not in caught.value.response.text
+    causes = [line["cause"] for line in lines.requests(2)]
+    assert causes == ["ConnectionRefusedError: Connection refused"] * 2
+    assert httpx.get(address + "/dashboard").status_code == 200
 
 
 def test_a_call_is_repeated_after_429_and_waits_as_told(serve: Any, client_of: Any, upstream: Upstream) -> None:

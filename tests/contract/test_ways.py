@@ -203,6 +203,7 @@ def test_a_refused_request_names_its_route(serve: Any, tmp_path: Any, upstream: 
     assert (row["route"], row["mode"], row["reason"]) == ("test", "off", "upstream_unreachable")
     (line,) = lines.requests(1)
     assert (line["route"], line["http_status"]) == ("test", 502)
+    assert line["cause"] == json.loads(row["story"])["cause"] == "ConnectionRefusedError: Connection refused"
     assert 'route="test",status="failed"' in httpx.get(address + "/metrics").text
 
 

@@ -95,7 +95,7 @@ async def _answers(settings: Settings) -> AsyncIterator[tuple[str, str, bool]]:
             answer = f"answers with status {error.status}" + ("; it wants the client's key" if wants_key else "")
             yield f"upstream {name}", answer, wants_key
         except ProxyError as error:
-            yield f"upstream {name}", error.message, False
+            yield f"upstream {name}", error.message + (f" ({error.cause})" if error.cause else ""), False
         finally:
             await upstream.aclose()
 

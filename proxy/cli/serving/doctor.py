@@ -169,11 +169,11 @@ def _first_text(answer: Json) -> str:
 
 
 def _place(error: ProxyError, settings: Settings, upstream: str) -> str:
-    """Host and port of an upstream that cannot be reached, without other parts of its address."""
+    """Host and port of an upstream that cannot be reached, without other parts of its address, and what the network says."""
     base_url = getattr(settings.upstreams[upstream], "base_url", None)
-    if error.code != "upstream_unreachable" or not base_url:
+    if error.cause is None or not base_url:
         return ""
-    return f": nothing answers at {authority(urlsplit(base_url))} (upstreams.{upstream}.base_url)"
+    return f" at {authority(urlsplit(base_url))} (upstreams.{upstream}.base_url): {error.cause}"
 
 
 def _advice(error: ProxyError, model: str, *, has_key: bool) -> str:

@@ -209,7 +209,7 @@ def test_check_online_asks_the_store_and_every_upstream(tmp_path: Path, upstream
     dead = {"audit": {"url": "postgresql://u:secret@127.0.0.1:1/x"}}
     done = CliRunner().invoke(app, [*command, str(_written(tmp_path, dead))])
     assert done.exit_code == 1
-    assert "upstream u: the upstream 'u' cannot be reached" in done.stderr
+    assert "upstream u: the upstream 'u' cannot be reached (ConnectionRefusedError: Connection refused)" in done.stderr
     assert "audit store: audit.url is postgresql://u:***@127.0.0.1:1/x" in done.stderr
     assert "secret" not in done.output
 

@@ -365,17 +365,22 @@ def test_how_a_host_is_named(address: str, named: str) -> None:
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Key and certificate of "localhost", signed by itself."""
+    return certified(tmp_path_factory.mktemp("tls") / "localhost.pem", days=1)
+
+
+def certified(path: Path, *, days: int) -> Path:
+    """The same, valid until then."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
     now = datetime.datetime.now(datetime.UTC)
     signed = (
         x509.CertificateBuilder(
-            name, name, key.public_key(), x509.random_serial_number(), now, now + datetime.timedelta(1)
+            *(name, name, key.public_key(), x509.random_serial_number()),
+            *(now - datetime.timedelta(9), now + datetime.timedelta(days)),
         )
         .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
         .sign(key, hashes.SHA256())
     )
-    path = tmp_path_factory.mktemp("tls") / "localhost.pem"
     plain = serialization.NoEncryption()
     path.write_bytes(
         key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain)
@@ -399,3 +404,49 @@ def test_only_a_server_that_is_who_it_says_is_asked(certificate: Path, is_truste
                 return error.code
 
     assert asyncio.run(work()) == (([READ] * 2, 1) if is_trusted else "upstream_unreachable")
+
+
+CAUSES = {
+    "expired": "SSLCertVerificationError: certificate has expired",
+    "unknown": "SSLCertVerificationError: self-signed certificate",
+    "other name": "SSLCertVerificationError: IP address mismatch",
+    "no TLS": "wrong version number (does this port speak TLS?)",
+    "waits": "ConnectionAbortedError: SSL handshake is taking longer",
+    "TLS": "ConnectionError: the port speaks TLS: use https",
+    "refused": "ConnectionRefusedError: Connection refused",
+    "DNS": "gaierror: ",
+}
+
+
+@pytest.mark.parametrize("fault", CAUSES)
+def test_an_operator_is_told_why_an_upstream_cannot_be_reached(certificate: Path, tmp_path: Path, fault: str) -> None:
+    """The class and the reason; the client reads none of it."""
+
+    async def work() -> UpstreamError:
+        held = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        file = certified(tmp_path / "old.pem", days=-1) if fault == "expired" else certificate
+        held.load_cert_chain(file)
+        client = ssl.create_default_context(cafile=None if fault == "unknown" else str(file))
+
+        async def speaks(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            with closing(writer), suppress(ConnectionError):
+                await reader.read(-1 if fault == "waits" else 1)
+                writer.write(b"\x15\x03\x01\0\2\2\x28" if fault == "TLS" else PLAIN)
+
+        has_tls = fault in ("expired", "unknown", "other name")
+        server = await asyncio.start_server(speaks, "127.0.0.1", 0, ssl=held if has_tls else None)
+        port = server.sockets[0].getsockname()[1]
+        if fault == "refused":
+            server.close()
+        host = {"other name": "127.0.0.1", "DNS": "no-such-host.invalid"}.get(fault, "localhost")
+        address = urlsplit(f"{'http' if fault in ('TLS', 'refused') else 'https'}://{host}:{port}/v1")
+        tls = client if address.scheme == "https" else None
+        connections = Connections("up", address, tls, most=1, connect_s=2.0, silent_s=5.0)
+        with pytest.raises(UpstreamError) as caught:
+            await asked(connections)
+        server.close()
+        return caught.value
+
+    error = asyncio.run(work())
+    assert CAUSES[fault] in (error.cause or "")
+    assert (error.cause or "?") not in str(error.body())
