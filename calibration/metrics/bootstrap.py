@@ -158,7 +158,7 @@ def studentised_interval(
     if x.min() < 0.0:
         raise RangeError("values must be >= 0")
     place = np.arange(x.size) if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
-    sums = np.stack([np.bincount(place, x), np.bincount(place)])
+    sums: FloatArray = np.stack([np.bincount(place, x), np.bincount(place, np.ones_like(x))])
     n = sums.shape[1]
     estimate, error = _log_mean(sums)
     step = max(1, _CELLS // n)
