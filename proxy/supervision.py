@@ -47,12 +47,14 @@ class Supervisor:
     Attributes:
         failures: failures since the start, by kind of work.
         problems: what is wrong now, a sentence by name. Who finds it sets it and takes it away.
+        lines_dropped: lines that the log could not take.
         count: called with the kind of work at each failure.
     """
 
     def __init__(self, count: Callable[[str], None] = lambda _: None) -> None:
         self.failures: dict[str, Failures] = {}
         self.problems: dict[str, str] = {}
+        self.lines_dropped = 0
         self.count = count
         self._threads: list[threading.Thread] = []
         self._loops: set[asyncio.Task[None]] = set()

@@ -114,6 +114,11 @@ class Metrics:
             "problem",
             mode="livesum",
         )
+        self._log_lines_dropped = self._gauge(
+            "log_lines_dropped",
+            "Log lines dropped since the start because the log could not be written.",
+            mode="livesum",
+        )
         self.audit_rows_lost = self._counter("audit_rows_lost", "Audit rows that are not there and will not come.")
         self._audit_queue_batches = self._gauge(
             "audit_queue_batches", "Batches of audit rows that wait to be written.", mode="livesum"
@@ -233,6 +238,7 @@ class Metrics:
         """Read the store's queue lengths, and what is wrong in the process, at each scrape."""
         self._wrong = lambda: {*store.supervisor.problems, *store.supervisor.dead}
         self._now.append((self._audit_queue_batches, lambda: store.writer.queued))
+        self._now.append((self._log_lines_dropped, lambda: store.supervisor.lines_dropped))
         self._now.append((self._audit_spooled_rows, lambda: store.writer.spooled))
 
     def set_gauges(self) -> None:

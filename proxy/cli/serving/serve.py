@@ -19,6 +19,7 @@ from ...errors import ConfigError, HedgerowError
 from ...gateway.protocol import Http11
 from ...gateway.tunnel import Tunnel
 from ...monitoring.logs import set_up_logging
+from ...supervision import Supervisor
 from ..shared.messages import stop
 from ..shared.options import CONFIG, ConfigPath
 from .memory import give_back
@@ -53,13 +54,14 @@ def serve(
     if settings.asks_itself is not None:
         stop(settings.asks_itself, FAILED)
     give_back()
-    set_up_logging(settings.log)
+    supervisor = Supervisor()
+    set_up_logging(settings.log, supervisor)
     if parent_fd is not None:
         end_with(parent_fd)
     with _listen(settings.server.host, settings.server.port) if fd is None else socket.socket(fileno=fd) as listener:
         if workers > 1:
             raise typer.Exit(supervise(config, listener, workers))
-        _serve(settings, config, listener, _report_ready(ready_fd))
+        _serve(settings, config, listener, _report_ready(ready_fd), supervisor)
 
 
 def _report_ready(fd: int | None) -> Callable[[], None]:
@@ -71,9 +73,11 @@ def _report_ready(fd: int | None) -> Callable[[], None]:
     return report
 
 
-def _serve(settings: Settings, config: Path, listener: socket.socket, on_ready: Callable[[], None]) -> None:
+def _serve(
+    settings: Settings, config: Path, listener: socket.socket, on_ready: Callable[[], None], supervisor: Supervisor
+) -> None:
     address = "http://{}:{}".format(*listener.getsockname()[:2])
-    edge = application(settings, address, config, on_ready)
+    edge = application(settings, address, config, on_ready, supervisor)
     options = uvicorn.Config(
         edge,
         loop="uvloop",
