@@ -130,8 +130,10 @@ class Reason(_Code):
     NOT_ENTAILED = "not_entailed", "The rewrite and the draft do not entail each other."
     NO_ENTAILMENT = "no_entailment", "The model that checks entailment could not be used."
     EDITOR_FAILED = "editor_failed", "The upstream of the editor could not be asked."
-    EDITOR_NONSENSE = "editor_nonsense", "The decision of the editor could not be read."
-    NO_HEDGE_CHOSEN = "no_hedge_chosen", "The editor sees claims in the draft and hedges none."
+    EDITOR_LATE = "editor_late", "The editor did not reply in time."
+    EDITOR_TOO_LONG = "editor_too_long", "The editor's reply needs more than `rewriting.max_tokens`."
+    EDITOR_NONSENSE = "editor_nonsense", "The editor's reply could not be read, or does not fit the answer."
+    NO_HEDGE_CHOSEN = "no_hedge_chosen", "The editor sees claims in the draft and marks none."
     # degraded: a step could not be done
     DEADLINE = "deadline", "The route's `deadline_s` passed."
     TOO_FEW_SAMPLES = "too_few_samples", "Fewer answers than `sampling.min_n` have text."

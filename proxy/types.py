@@ -345,18 +345,8 @@ class Promised:
     language: str | None = None
 
 
-Position = Literal["start", "verb", "end"]
-"""Position of a hedge in a sentence: before it, beside its verb, or after it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Placement:
-    """A hedge (id of a lexicon entry) and its position in a sentence."""
-
-    hedge: str
-    position: Position
-
-
+EDITOR = "editor"
+"""The editor as a `rewriter`, and in `attempts`."""
 SentenceStatus = Literal["hedged", "plain", "unhedged", "kept"]
 
 

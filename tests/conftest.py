@@ -20,6 +20,7 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 from hedgerow.proxy.config import Settings
+from tests.support.editing import worded_locally
 from tests.support.postgres import Cluster, Missing, cluster
 from tests.support.servers import serving
 from tests.support.upstream import Upstream
@@ -125,7 +126,8 @@ Serve = Callable[..., str]
 def serve(upstream: Upstream, tmp_path: Path) -> Iterator[Serve]:
     """Start the proxy in front of the scripted upstream: `serve(mode="on", ...)` returns its address.
 
-    Keyword arguments are settings of the route; `settings=` and `upstream_settings=` set the rest of the configuration.
+    Keyword arguments are settings of the route; `settings=` and `upstream_settings=` set the rest of the configuration. The scripted upstream is no
+    editor, so answers are worded locally unless a test says otherwise.
     """
     from hedgerow.proxy.app import application
 
@@ -147,7 +149,9 @@ def serve(upstream: Upstream, tmp_path: Path) -> Iterator[Serve]:
                 },
                 "maps": {"folder": str(tmp_path / "maps")},
             }
-            edge = application(Settings(**(defaults | (settings or {}))), address="test")
+            chosen = defaults | (settings or {})
+            chosen["routes"] = [worded_locally(each) if isinstance(each, dict) else each for each in chosen["routes"]]
+            edge = application(Settings(**chosen), address="test")
             return stack.enter_context(serving(edge, lifespan="on"))
 
         yield start

@@ -114,7 +114,7 @@ CHECKS = {
     "A rewriter": """
         import sqlite3
         from tests.support.contributing import asked
-        with asked(mode="on", rewriting={"rewriter": "prefix"}):
+        with asked(mode="on", rewriting={"by": "prefix"}):
             ((rewriter, answer),) = sqlite3.connect("audit.db").execute(
                 "SELECT rewriter, answer FROM answers JOIN texts ON answer_id = id"
             )

@@ -31,7 +31,6 @@ from hedgerow.proxy.protocols import Rewriter
 from hedgerow.proxy.rewriting import (
     Ask,
     DirectBetaRewriter,
-    EditorRewriter,
     FactGuard,
     HedgedQaRewriter,
     TemplateRewriter,
@@ -44,7 +43,6 @@ SEED = 21
 LONGEST_ANSWER = 140
 """Characters; the embedded model writes at most 64 tokens unless configured otherwise, and a reworded answer must fit in."""
 EDITORS: dict[str, Callable[[Ask], Rewriter]] = {
-    "llm": EditorRewriter,
     "direct_beta": DirectBetaRewriter,
     "hedged_qa": HedgedQaRewriter,
 }

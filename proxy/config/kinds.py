@@ -29,17 +29,13 @@ JUDGES = table(
 """`build(context)` returns a function (request, callback for token usage) -> clusterer."""
 
 REWRITERS = table(
-    Kind("template", "no model call", f"{_REWRITING}.template:build"),
-    Kind(
-        "decide",
-        "an editor model that chooses claims, hedges and places; the template writes",
-        f"{_REWRITING}.decider:build",
-    ),
-    Kind("llm", "an editor model that writes the answer anew", f"{_REWRITING}.editor:build"),
-    Kind("direct_beta", "the paper's baseline without retrieval", f"{_REWRITING}.editor:build_direct_beta"),
-    Kind("hedged_qa", "the paper's baseline without a signal", f"{_REWRITING}.editor:build_hedged_qa"),
+    Kind("auto", "`editor`, while its model replies as asked, else `local`", f"{_REWRITING}.template:build"),
+    Kind("editor", "a chat model that replies with edits and notes", f"{_REWRITING}.template:build"),
+    Kind("local", "no model call", f"{_REWRITING}.template:build"),
+    Kind("direct_beta", "the paper's baseline without retrieval", f"{_REWRITING}.baselines:build_direct_beta"),
+    Kind("hedged_qa", "the paper's baseline without a signal", f"{_REWRITING}.baselines:build_hedged_qa"),
 )
-"""`build(context)` returns a function that makes the rewriter of a request. If that refuses or fails, the template is used."""
+"""`build(context)` returns a function that makes what words an answer of a request where no editor does. If it refuses or fails, the template is used."""
 
 UPSTREAMS = table(
     Kind("openai", "a server that speaks the OpenAI protocol", "hedgerow.proxy.config.upstreams:HttpUpstream"),

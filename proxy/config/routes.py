@@ -192,23 +192,26 @@ class Entailment(Section):
 class Rewriting(Section):
     """How the answer is reworded."""
 
-    rewriter: RewriterName = "template"
-    """`template` calls no model. `decide` lets an editor model choose sentences, hedges and places, in short and long answers; the template writes
-    them. `llm` lets an editor rewrite short answers, checked by the guard. `direct_beta` and `hedged_qa` are the paper's baselines, for
-    experiments."""
+    by: RewriterName = "auto"
+    """Who words an answer below a confidence of .8. `auto`: an editor, a chat model that is asked once for edits and notes, if it has replied as asked
+    when it was tried (at the start, or by the first answer), else the local way; an `embedded` model is not tried. `editor`: the same without a trial.
+    `local`: no model is called. What an editor does not do, because it is late, cannot be read or is refused by the guard, the local way does. `direct_beta` and `hedged_qa` are
+    the paper's baselines, for experiments."""
     upstream: str | None = None
     """Upstream of the editor. Unset: the route's own."""
     model: str | None = None
     """Model of the editor. Unset: the model of the request."""
-    temperature: Annotated[float, Field(ge=0, le=2)] = 0.0
-    """Temperature of the editor."""
+    timeout_s: Annotated[float, Field(gt=0)] = 15.0
+    """Seconds to wait for an editor's reply; less where `deadline_s` leaves less."""
+    max_tokens: Annotated[int, Field(ge=1)] = 1000
+    """Most tokens of an editor's reply. A usual one has about sixty; a reasoning model needs more."""
     k: Annotated[int, Field(ge=1, le=50)] = 5
     """Number of retrieved hedges (RALC 5.3.1)."""
     shortlist: Annotated[int, Field(ge=1, le=10_000)] = 30
     """Number of hedges shortlisted by their mean before ranking by 1-Wasserstein distance (RALC 5.3.1)."""
     by_sentence_from: Annotated[int, Field(ge=0)] = 3
-    """An answer with at least this many sentences of running text is long: confidence is measured claim by claim (signal `consistency`), and the
-    template words each sentence at its own confidence. 0: never. The two baselines always word an answer as one."""
+    """An answer with at least this many sentences of running text is long: confidence is measured claim by claim (signal `consistency`), and each
+    sentence is worded at its own confidence. 0: never. The two baselines always word an answer as one."""
     hedge_uncalibrated_sentences: bool = False
     """Hedge sentences of long answers even if no map for them (signal `consistency`) is active. Off: such an answer stays plain, with the reason
     `not_measured`, because an uncalibrated confidence does not justify a hedge."""
@@ -220,8 +223,9 @@ class Rewriting(Section):
     wordings: Literal["vetted", "all"] = "vetted"
     """Hedges to use: `vetted` is a short list of wordings suitable for a product ("probably", "it appears", "may"), `all` the whole lexicon. Entries
     of the route's own lexicon are used in both."""
-    voice: Literal["impersonal", "first_person"] = "impersonal"
-    """Voice: `impersonal` uses "I think" only if the answer itself says "I"; `first_person` always uses it, in English."""
+    voice: Literal["auto", "first_person", "impersonal"] = "auto"
+    """Voice: `first_person` uses "I think", `impersonal` only if the answer itself says "I". `auto`: an editor writes in the first person, the local way
+    impersonally."""
     register_: Annotated[Literal["neutral", "formal", "casual"], Field(alias="register")] = "neutral"
     """Tone. `formal` adds "in all probability", `casual` adds "maybe" and "I reckon"; these are preferred among equally near hedges."""
     boosters: bool = False

@@ -13,7 +13,7 @@ from ..config import StoreText
 from ..errors import StoreError, StoreUnavailable
 from ..monitoring.metrics import Metrics
 from ..outcomes import Status
-from ..pipeline.result import Result, beta_figures, claim_row, drawing_figures, sentence_figures
+from ..pipeline.result import Result, beta_figures, claim_row, drawing_figures, edited_outcome, sentence_figures
 from ..services.services import Services
 from ..services.verdicts import consider
 from ..types import NO_TOKENS, Json, Key, Usage
@@ -235,6 +235,8 @@ def _tell_operator(services: Services, result: Result, http_status: int | None) 
         metrics.spent(route, job.key.name if job.key else "", result.spent, result.costs)
         for attempt in result.rewording.attempts if result.rewording else ():
             metrics.refused_rewrites.labels(route, attempt).inc()
+        if (outcome := edited_outcome(result)) is not None and services.steps[route].editor is not None:
+            metrics.edited.labels(route, outcome).inc()
         if result.promised is not None:
             metrics.promised.labels(route, result.promised.reason or "covered").inc()
         line |= _line_figures(result)

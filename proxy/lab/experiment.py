@@ -216,7 +216,7 @@ async def missing(case: Case) -> Left:
         ungraded = sum(question.key not in graded.done for question in questions)
     if judge is not None and case.set.grader == "judge":
         costs["grade"] = Cost(judge.model, ungraded, GRADING_TOKENS * ungraded, ungraded, 5)
-    if how.rewriter != "template":
+    if how.by != "local":
         worded = await _unworded(case, questions, complete=not (todo or ungraded))
         asked = how.model or case.route.model or case.experiment.model
         costs["reword"] = Cost(asked, worded, REWORDING_TOKENS * worded, worded)
@@ -359,7 +359,7 @@ async def _linguistic_space(
     figures = linguistic_space(
         drafts, [worded[draft.key] for draft in drafts], targets, resamples=experiment.resamples, seed=experiment.seed
     )
-    return {"rewriter": case.route.rewriting.rewriter, "signal": experiment.signals[0]} | figures
+    return {"rewriter": case.route.rewriting.by, "signal": experiment.signals[0]} | figures
 
 
 def _worded(case: Case, evaluation: Evaluation, drafts: list[Draft]) -> Path:
@@ -369,4 +369,4 @@ def _worded(case: Case, evaluation: Evaluation, drafts: list[Draft]) -> Path:
 
 
 def _wordings(case: Case, evaluation: Evaluation, drafts: list[Draft]) -> Ledger:
-    return Ledger(_worded(case, evaluation, drafts), {"rewriter": case.route.rewriting.rewriter}, "worded")
+    return Ledger(_worded(case, evaluation, drafts), {"rewriter": case.route.rewriting.by}, "worded")

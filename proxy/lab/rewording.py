@@ -21,7 +21,7 @@ from ..pipeline.result import Result, Run, beta_figures, sentence_figures
 from ..pipeline.steps import RouteWording
 from ..services.factories import route_wording
 from ..services.services import open_pipelines
-from ..types import Json
+from ..types import EDITOR, Json
 from ..upstreams.asking import RouteContext
 
 DEFAULT_ROUTE = Route(name="rewrite", upstream="none", mode="on")
@@ -121,7 +121,7 @@ async def open_reworder(settings: Settings | None, route: Route) -> AsyncIterato
     Raises:
         ConfigError: what the route names is missing or cannot be used.
     """
-    asks_a_model = route.rewriting.rewriter != "template" or (route.policy and route.policy.escalate_to)
+    asks_a_model = route.rewriting.by != "local" or (route.policy and route.policy.escalate_to)
     if settings is None or not asks_a_model:
         yield default_reworder(route)
         return
@@ -130,12 +130,15 @@ async def open_reworder(settings: Settings | None, route: Route) -> AsyncIterato
 
 
 def figures(result: Result) -> Json:
-    """The result as JSON: text, status and reason, ids of the hedges in it, perceived confidence."""
+    """The result as JSON: text, who worded it or left it (`editor`, `local`; null if no wording was due), status and reason, ids of the hedges in it,
+    perceived confidence.
+    """
     words = result.rewording
     of_sentences = [sentence_figures(sentence) for sentence in words.sentences] if words else []
     hedges = [each["hedge"] for each in of_sentences if each["hedge"]] or [words.hedge if words else None]
     return {
         "text": result.text,
+        "by": None if words is None or words.rewriter is None else EDITOR if words.rewriter == EDITOR else "local",
         "status": result.status,
         "reason": result.reason,
         "hedges": [hedge for hedge in hedges if hedge] if result.status == Status.HEDGED else [],

@@ -19,6 +19,7 @@ from ...calibration.metrics.correlation import spearman
 from ...calibration.summary import paired_metrics, summarise
 from ...lexicon.text.language import language_of
 from ..clustering.clusterer import RuleClusterer
+from ..pipeline.editing import edited
 from ..pipeline.job import Job
 from ..pipeline.steps import RoutePipeline
 from ..protocols import ConfidenceSignal
@@ -74,7 +75,10 @@ async def word_drafts(
             job = job_of(draft)
             hedges = steps.retriever.nearest(target, job.route.rewriting.k, draft.text)
             request = RewriteRequest(draft.question, draft.text, target, hedges)
-            done = await reword(request, rewriters=steps.rewriters(job), guard=steps.guard, reader=steps.reader)
+            tried = await edited(job, steps, request)
+            done = tried.rewording or await reword(
+                request, rewriters=steps.rewriters(job), guard=steps.guard, reader=steps.reader
+            )
             row: Json = {
                 "question": draft.question,
                 "draft": draft.text,

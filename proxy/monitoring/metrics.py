@@ -82,6 +82,12 @@ class Metrics:
         self.refused_rewrites = self._counter(
             "refused_rewrites", "Rewrites that the guard or a rewriter refused.", "route", "attempt"
         )
+        self.edited = self._counter(
+            "edited_answers",
+            "Answers that an editor could word: not_needed, marked, left, or why the local way worded them.",
+            "route",
+            "outcome",
+        )
         self.background_failures = self._counter(
             "background_failures", "Failures of work beside the requests, and jobs that the shutdown cut off.", "task"
         )
@@ -221,6 +227,16 @@ class Metrics:
             mode="livesum",
         )
         self.upstreams = _Upstreams(calls, moved, is_open)
+        self._editors_off = self._gauge(
+            "editors_off",
+            "Models of an upstream that are not asked to edit answers for a while, because they do not reply as asked.",
+            "upstream",
+            mode="livesum",
+        )
+
+    def set_editors_off(self, upstream: str, models: int) -> None:
+        """Publish how many models of an upstream are not asked to edit."""
+        self._editors_off.labels(upstream).set(models)
 
     def _count_arms(self) -> None:
         self._arm_mean = self._gauge(

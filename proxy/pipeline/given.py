@@ -57,8 +57,8 @@ async def _word(run: Run, wording: RouteWording, answer: str, given: Given) -> N
 async def _measured(run: Run, wording: RouteWording, answer: str, given: Given) -> Measured:
     long, question = wording.by_sentence, run.job.question
     if long is None or await claims_of_long(long, question, answer) is None:
-        return Measured(calibrated(run.job.route.signal, given.answer, UNCALIBRATED))
-    return Measured(calibrated(CLAIM_SIGNAL, given.answer, UNCALIBRATED), long, given.sentences)
+        return Measured(calibrated(run.job.route.signal, given.answer, UNCALIBRATED), None, given.sentences)
+    return Measured(calibrated(CLAIM_SIGNAL, given.answer, UNCALIBRATED), long, given.sentences, is_given=True)
 
 
 def in_sentences(answer: str, claims: Sequence[tuple[str, Beta]]) -> tuple[Beta | None, ...]:

@@ -8,6 +8,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Mapping
+from itertools import islice
 from typing import NamedTuple
 
 import orjson
@@ -261,11 +262,17 @@ def _check_messages(messages: object, limit: int) -> None:
 
 def last_message(body: Json, role: str) -> str:
     """The last chat message of a role as plain text; "" where there is none."""
-    for message in reversed(body.get("messages") or ()):
-        if message["role"] == role:
-            content = message.get("content")
-            if isinstance(content, list):
-                parts = [part.get("text") for part in content if isinstance(part, dict)]
-                return "\n".join(part for part in parts if isinstance(part, str))
-            return content if isinstance(content, str) else ""
-    return ""
+    return next(iter(last_messages(body, role, 1)), "")
+
+
+def last_messages(body: Json, role: str, count: int) -> list[str]:
+    """The last chat messages of a role as plain text, the newest first."""
+    of_role = (message for message in reversed(body.get("messages") or ()) if message["role"] == role)
+    return [_text(message.get("content")) for message in islice(of_role, count)]
+
+
+def _text(content: object) -> str:
+    if isinstance(content, list):
+        parts = [part.get("text") for part in content if isinstance(part, dict)]
+        return "\n".join(part for part in parts if isinstance(part, str))
+    return content if isinstance(content, str) else ""

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ...calibration import Beta
 from ...lexicon import Match
-from ..outcomes import Status
+from ..outcomes import Reason, Status
 from ..spending.prices import Prices, total
 from ..types import (
+    EDITOR,
     NO_TOKENS,
     ClaimConfidence,
     Clustering,
@@ -420,3 +421,15 @@ def claim_row(claim: ClaimConfidence) -> Json:
         "borne_out": list(claim.borne_out),
         "by": claim.by,
     } | ({} if claim.path is None else {"path": claim.path})
+
+
+def edited_outcome(result: Result) -> str | None:
+    """What became of an answer on a route with an editor, for the counter; None if no wording was due."""
+    if (rewording := result.rewording) is None:
+        return None
+    if rewording.rewriter == EDITOR:
+        return "marked" if rewording.status == "hedged" else "left"
+    if rewording.reason == Reason.NO_HEDGE_NEEDED:
+        return "not_needed"
+    refusals = (attempt.partition(":") for attempt in rewording.attempts)
+    return next((reason for name, _, reason in refusals if name == EDITOR), "not_asked")

@@ -15,7 +15,7 @@ from ..errors import ProxyError, StepFailed
 from ..outcomes import Reason, Status
 from ..protocols import Call, Clusterer, ConfidenceSignal, Guard, Rewriter, Supporter, Upstream
 from ..rewriting import Choice, FactGuard, Reader, TemplateRewriter, perceived_confidence
-from ..rewriting.decider import Decider
+from ..rewriting.editor import RouteEditor
 from ..spending.prices import NO_PRICES, Prices
 from ..types import Clustering, Standing, Usage
 from ..upstreams.group import one_answer
@@ -46,7 +46,6 @@ class LongAnswerPipeline:
         support: makes, for one request, what measures how far the other answers support a claim.
         active_map: the calibration map of a model, fitted for the signal of long answers.
         k: hedges retrieved for a sentence.
-        decider: makes, for one request, the editor that chooses claims, hedges and places; None to choose them by rules.
     """
 
     minimum: int
@@ -56,7 +55,6 @@ class LongAnswerPipeline:
     k: int
     template: TemplateRewriter
     guard: FactGuard
-    decider: Callable[[Job], Decider] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +68,7 @@ class RouteWording:
         rewriters: makes the rewriters for one request, in the order they are tried.
         by_sentence: the parts for long answers; None if the route words them like short ones.
         reader: measures perceived confidence; entries of the route's own lexicon have their own Betas.
+        editor: the model that marks answers; None if they are worded locally.
         turns: awaited before each piece of work that blocks the event loop for a millisecond or more.
     """
 
@@ -81,6 +80,7 @@ class RouteWording:
     stronger: Upstream | None = None
     by_sentence: LongAnswerPipeline | None = None
     reader: Reader = perceived_confidence
+    editor: RouteEditor | None = None
     turns: Turns = field(default_factory=Turns)
 
 

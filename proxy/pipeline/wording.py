@@ -4,7 +4,7 @@ one that it was given.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -12,13 +12,10 @@ from ...calibration import Beta
 from ...lexicon import Match
 from ...lexicon.text.language import known_language_of
 from ..computing import compute
-from ..errors import StepFailed
 from ..outcomes import Reason, Status, Uncovered
-from ..rewriting import Reader, append_confidence_sentence, reword, reword_sentences, sentences
-from ..rewriting.decider import Decider, Offer
-from ..rewriting.frames import is_plain, nearest_foreign
-from ..rewriting.long import MOST_HEDGES, Nearest, standing_low
-from ..types import Placement, Promised, Rewording, RewriteRequest, Standing, Usage
+from ..rewriting import Reader, append_confidence_sentence, reword, reword_sentences
+from ..types import Promised, Rewording, RewriteRequest, Standing
+from .editing import claims_to_word, edited, keeping
 from .promised import promised, rule, worded_at
 from .result import Confidence, Run
 from .steps import (
@@ -43,12 +40,14 @@ class Measured:
     Attributes:
         confidence: of the whole answer.
         long: the parts that word it sentence by sentence; None if it is worded like a short answer.
-        sentences: of a long answer, one a sentence (None: the sentence is not hedged); None if they are not known.
+        sentences: one a sentence (None: the sentence is not hedged); None if they are not known.
+        is_given: whether the confidence of a long answer is known although those of its sentences are not.
     """
 
     confidence: Confidence
     long: LongAnswerPipeline | None = None
     sentences: tuple[Beta | None, ...] | None = None
+    is_given: bool = False
 
 
 async def word(run: Run, wording: RouteWording, measured: Measured, draft: str, *, may_replace: bool) -> None:
@@ -78,9 +77,10 @@ async def _worded(
     *,
     may_replace: bool,
 ) -> None:
-    """Decide, retrieve, rewrite, with or without a valid certificate."""
+    """Decide, and word the answer by the editor or locally, with or without a valid certificate."""
     job, long = run.job, measured.long
-    if long is not None and measured.sentences is None:
+    is_unmeasured = long is not None and measured.sentences is None
+    if is_unmeasured and (wording.editor is None or not measured.is_given):
         return run.end(Status.PLAIN, Reason.NOT_MEASURED)
 
     with run.step("decide"):
@@ -90,26 +90,43 @@ async def _worded(
         target = worded_at(standing, measured.confidence, job.route.rewriting.word_at)
         if not await decide(run, wording, ruling.action, may_replace=may_replace):
             return None
-    language = run.result.language
-    if language not in job.route.rewriting.languages:
+
+    request = RewriteRequest(
+        job.question,
+        draft,
+        target,
+        (),
+        language=run.result.language,
+        must_hedge=ruling.must_hedge,
+        said=ending(job.last_answer),
+    )
+    with run.step("rewrite"):
+        claims = claims_to_word(run, draft, measured.sentences or ())
+        tried = await edited(job, wording, request, claims, may_replace=may_replace)
+    if tried.rewording is not None:
+        run.learn(hedges=tried.hedges)
+        return run.reworded(tried.rewording)
+    with keeping(run, tried):
+        if is_unmeasured:
+            return run.end(Status.PLAIN, Reason.NOT_MEASURED)
+        return await _worded_locally(run, wording, measured, request, may_replace=may_replace)
+
+
+async def _worded_locally(
+    run: Run, wording: RouteWording, measured: Measured, request: RewriteRequest, *, may_replace: bool
+) -> None:
+    """Retrieve, rewrite, by rules."""
+    if request.language not in run.job.route.rewriting.languages:
         return run.end(Status.UNHEDGED, Reason.UNKNOWN_LANGUAGE)
 
     with run.step("retrieve"):
-        look_up = retrieve_words if ruling.must_hedge else retrieve
-        hedges = look_up(run, (long or wording).retriever, target)
+        look_up = retrieve_words if request.must_hedge else retrieve
+        hedges = look_up(run, (measured.long or wording).retriever, request.target)
         run.learn(hedges=hedges)
 
     await wording.turns.wait()
     with run.step("rewrite"):
-        request = RewriteRequest(
-            job.question,
-            draft,
-            target,
-            hedges,
-            language=language,
-            must_hedge=ruling.must_hedge,
-            said=ending(job.last_answer),
-        )
+        request = replace(request, hedges=hedges)
         return run.reworded(await _rewrite(run, wording, measured, request, may_replace=may_replace))
 
 
@@ -122,10 +139,7 @@ async def _rewrite(
         rewording = await append_confidence_sentence(request, wording.reader)
     elif long is not None and measured.sentences is not None:
         cells = [(claim.end, claim.calibrated) for claim in run.result.claims if claim.sentence is None]
-        decider = long.decider(job) if long.decider else None
-        rewording = await reworded(
-            long, job.question, request.draft, measured.sentences, job.last_answer, cells, decider
-        )
+        rewording = await reworded(long, job.question, request.draft, measured.sentences, job.last_answer, cells)
     else:
         rewording = await reword(request, rewriters=wording.rewriters(job), guard=wording.guard, reader=wording.reader)
     if request.must_hedge and rewording.status != "hedged":
@@ -149,50 +163,12 @@ async def reworded(
     targets: Sequence[Beta | None],
     last_answer: str = "",
     cells: Sequence[tuple[int, Beta]] = (),
-    decider: Decider | None = None,
 ) -> Rewording:
-    """Word each sentence at its calibrated confidence, in a worker thread. An editor, if there is one, chooses claims and hedges. If its reply
-    cannot be read, the rules choose, and `attempts` says so. Hedges of the conversation's last answer are not repeated.
-    """
+    """Word each sentence at its calibrated confidence, in a worker thread. Hedges of the conversation's last answer are not repeated."""
     avoid = hedges_in(last_answer)
 
     def nearest(target: Beta, used: Collection[str]) -> tuple[Match, ...]:
         return long.retriever.nearest(target, long.k, draft, {*used, *avoid})
 
     work = partial(reword_sentences, nearest=nearest, template=long.template, guard=long.guard, cells=cells)
-    chosen, usage, refused = await _chosen(long, question, draft, targets, cells, nearest, decider)
-    done = await compute(partial(work, decided=chosen, said=ending(last_answer)), question, draft, targets)
-    rewriter = "decide" if chosen is not None and done.rewriter == "template" else done.rewriter
-    return replace(done, rewriter=rewriter, usage=usage or done.usage, attempts=(*refused, *done.attempts))
-
-
-async def _chosen(
-    long: LongAnswerPipeline,
-    question: str,
-    draft: str,
-    targets: Sequence[Beta | None],
-    cells: Sequence[tuple[int, Beta]],
-    nearest: Nearest,
-    decider: Decider | None,
-) -> tuple[Mapping[int, Placement] | None, Usage | None, tuple[str, ...]]:
-    """The editor's choice, its token usage, and the reason if the choice cannot be used. It is called only if some sentence may need a hedge."""
-    if decider is None:
-        return None, None, ()
-    low = await compute(standing_low, question, draft, targets, cells)
-    if not low:
-        return None, None, ()
-    language = known_language_of(draft, question) or "en"
-
-    def hedges(index: int, target: Beta | None) -> tuple[Match, ...]:
-        if target is None or index not in low:
-            return ()
-        matches = nearest(target, ()) if language == "en" else nearest_foreign(language, target, long.k)
-        return () if is_plain(target, matches) else tuple(match for match in matches if not match.hedge.is_plain)
-
-    texts = sentences(draft)
-    offers = [Offer(text, hedges(i, target)) for i, (text, target) in enumerate(zip(texts, targets, strict=True))]
-    try:
-        decided = await decider.decide(question, offers, most=MOST_HEDGES)
-    except StepFailed as failure:
-        return None, failure.usage, (f"decide:{failure.reason}",)
-    return decided.placements, decided.usage, ()
+    return await compute(partial(work, said=ending(last_answer)), question, draft, targets)

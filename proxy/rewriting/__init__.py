@@ -1,7 +1,7 @@
 """Putting a confidence into words, and making sure that nothing else changed."""
 
 from ...lexicon.text.sentences import sentences
-from .editor import Ask, DirectBetaRewriter, EditorRewriter, HedgedQaRewriter
+from .baselines import Ask, DirectBetaRewriter, HedgedQaRewriter
 from .guard import Entailment, FactGuard, Reader, perceived_confidence, reader_of
 from .long import assertions, reword_sentences
 from .step import reword
@@ -13,7 +13,6 @@ __all__ = [
     "Ask",
     "Choice",
     "DirectBetaRewriter",
-    "EditorRewriter",
     "Entailment",
     "FactGuard",
     "HedgedQaRewriter",

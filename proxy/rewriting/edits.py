@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+_STOPPED = re.compile(r"[.!?。！？…][\"”»’')\]*_」』]*\s*$")
+_SHORT = 280
+"""Characters of an answer in one line up to which a note stands in that line."""
 Where = Literal["start", "end"]
 """Whether a note stands before or after the answer."""
 
@@ -48,3 +52,16 @@ def applied(draft: str, edits: Iterable[Edit]) -> str:
         pieces += [draft[done : edit.start], edit.text]
         done, last = edit.end, edit
     return "".join((*pieces, draft[done:]))
+
+
+def noted(text: str, note: Note) -> str:
+    r"""A text with a note: in its own line, or a paragraph apart if the text is long, has several lines, or does not end as a sentence does.
+
+    >>> noted("It is in Rome.", Note("I'm not sure of this.", "end")), noted("75", Note("This is a guess.", "end"))
+    ("It is in Rome. I'm not sure of this.", '75\n\nThis is a guess.')
+    """
+    body = text.strip()
+    is_line = len(body) <= _SHORT and "\n" not in body
+    if note.where == "start":
+        return note.text + (" " if is_line else "\n\n") + text
+    return text.rstrip() + (" " if is_line and _STOPPED.search(body) else "\n\n") + note.text

@@ -8,7 +8,7 @@ safely stays unchanged.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import sqrt
 from statistics import fmean
@@ -20,7 +20,7 @@ from ...lexicon.text.language import known_language_of
 from ...lexicon.text.sentences import Piece, pieces
 from ...lexicon.text.shape import shape
 from ..outcomes import Reason
-from ..types import Placement, Rewording, Rewrite, RewriteRequest, SentenceStatus, WordedSentence
+from ..types import Rewording, Rewrite, RewriteRequest, SentenceStatus, WordedSentence
 from .asserting import (
     after_label,
     asserts,
@@ -34,7 +34,6 @@ from .asserting import (
 from .claims import is_claim, is_problem
 from .frames import LOW, Surroundings, capitalise, distance, is_plain, nearest_foreign
 from .guard import FactGuard
-from .placing import put
 from .stream import nearest_of, unsaid
 from .strip import Stripper
 from .template import WITHIN, TemplateRewriter, choose
@@ -105,16 +104,14 @@ def reword_sentences(
     template: TemplateRewriter,
     guard: FactGuard,
     cells: Sequence[tuple[int, Beta]] = (),
-    decided: Mapping[int, Placement] | None = None,
     said: str = "",
 ) -> Rewording:
     """Hedge the claims that stand out as less certain, or add a note if the whole answer is in doubt.
 
     `confidences` has one entry per sentence of `sentences(draft)`; None leaves that sentence unchanged. `cells` are
-    table cells, each given by the offset of its end in the draft. `decided` holds the hedges that an editor chose, by
-    sentence number; other sentences then get none; with None the rules decide. `said` is the end of the conversation's
-    last answer: its note is not repeated if there is another. The hedge named in the result is that of the least
-    certain sentence; refused wordings are listed as "template:<reason>".
+    table cells, each given by the offset of its end in the draft. `said` is the end of the conversation's last answer: its
+    note is not repeated if there is another. The hedge named in the result is that of the least certain sentence; refused
+    wordings are listed as "template:<reason>".
 
     Raises:
         ValueError: where there are not as many confidences as sentences.
@@ -131,8 +128,6 @@ def reword_sentences(
     targets = dict(zip(indices, confidences, strict=True))
     known = [target for target in (*targets.values(), *(beta for _, beta in cells)) if target is not None]
     wording = _Wording(question, language, nearest, guard, template.strippers.of(language), parts, targets)
-    if decided is not None:
-        wording.decided = {indices[number]: placement for number, placement in decided.items()}
     if known and (note := note_of(known, language, said, draft)) is not None:
         return wording.outcome(draft, note)
     if is_worked_solution(draft, question):
@@ -144,24 +139,10 @@ def reword_sentences(
     low = [i for i, target in targets.items() if target is not None and stands_out(target)]
     wording.word(sorted(low, key=lambda i: targets[i].mean))  # type: ignore[union-attr] # those without a target are left out
     wording.mark([(end, beta) for end, beta in cells if stands_out(beta)], draft)
-    nothing_worded = (
-        wording.decided is None and not any(hedge for _, hedge in wording.done.values()) and not wording.marked
-    )
+    nothing_worded = not any(hedge for _, hedge in wording.done.values()) and not wording.marked
     if nothing_worded and known and fmean(beta.mean for beta in known) < DOUBTFUL:
         return wording.outcome(draft, _nearest_note(_about(known), language, said, draft))
     return wording.outcome(draft)
-
-
-def standing_low(
-    question: str, draft: str, confidences: Sequence[Beta | None], cells: Sequence[tuple[int, Beta]] = ()
-) -> frozenset[int]:
-    """The numbers of the sentences that stand out as less certain; empty where `reword_sentences` would add a note."""
-    language = known_language_of(draft, question)
-    known = [target for target in (*confidences, *(beta for _, beta in cells)) if target is not None]
-    if language is None or not known or note_of(known, language) is not None:
-        return frozenset()
-    stands_out = standing_out(known)
-    return frozenset(i for i, target in enumerate(confidences) if target is not None and stands_out(target))
 
 
 def standing_out(known: Sequence[Beta]) -> Callable[[Beta], bool]:
@@ -254,7 +235,6 @@ class _Wording:
     used: set[str] = field(default_factory=set)
     marked: int = 0
     result: int | None = None  # the last sentence of a worked solution
-    decided: dict[int, Placement] | None = None
 
     def word(self, indices: Sequence[int]) -> None:
         """Reword these sentences and items in the given order, until the limits are reached."""
@@ -262,8 +242,6 @@ class _Wording:
         for index in indices:
             piece, target = self.parts[index], self.targets[index]
             if target is None or is_plain(target, self._nearest(target)):
-                continue
-            if self.decided is not None and index not in self.decided:
                 continue
             if piece.place == "list" and not self._reads_as_sentence(piece):
                 self._mark_item(index, target)
@@ -278,8 +256,6 @@ class _Wording:
     def _takes_hedge(self, index: int) -> bool:
         """Whether a sentence can be hedged: a claim in prose, or a fragment that is the answer ("Severe decline.")."""
         piece = self.parts[index]
-        if self.decided is not None:
-            return _is_prose(piece)
         undisputed = self.language == "en" and (
             _SOME.match(piece.text)
             or _PRAISES.match(piece.text)
@@ -360,18 +336,9 @@ class _Wording:
         bare = self.stripper.bare(text)
         around = Surroundings(self.question, self._others(index), self.language)
         remaining = tuple(match for match in matches if not match.hedge.is_plain)
-        placement = None if self.decided is None else self.decided[index]
         while remaining:
-            if placement is None:
-                chosen = choose(
-                    bare,
-                    remaining,
-                    around,
-                    text,
-                    WITHIN if after_label(self.parts, index) or _NAMED_FIRST.match(text) else None,
-                )
-            else:
-                chosen = put(bare, text, placement, remaining, around)
+            within = WITHIN if after_label(self.parts, index) or _NAMED_FIRST.match(text) else None
+            chosen = choose(bare, remaining, around, text, within)
             if chosen is None:
                 self.refused.append(f"template:{Reason.NO_FRAME}")
                 return None

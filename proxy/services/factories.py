@@ -18,7 +18,7 @@ from ..clustering import asked_support, stated_support
 from ..clustering.judged_support import JudgedSupport
 from ..clustering.local import LocalJudge, missing
 from ..clustering.support import SentenceSupport
-from ..config import Route, Settings
+from ..config import EmbeddedUpstream, Route, Settings
 from ..config.kinds import JUDGES, REWRITERS, SIGNALS
 from ..errors import ConfigError
 from ..grading.online import RouteGrader
@@ -30,27 +30,38 @@ from ..pipeline.sampling.sharing import Sharing
 from ..pipeline.steps import LongAnswerPipeline, RoutePipeline, RouteWording
 from ..protocols import Asker, Rewriter, Supporter, Upstream
 from ..rewriting import Choice, FactGuard, Reader, TemplateRewriter, reader_of
-from ..rewriting.decider import deciders
+from ..rewriting.editor import RouteEditor
 from ..rewriting.entailment import CrossEncoderEntailment, LocalEntailment
 from ..rewriting.frames import LOW
+from ..rewriting.step import BASELINES
 from ..spending.prices import Prices, open_prices
 from ..types import CLAIM_SIGNAL
 from ..upstreams.asking import Prompting, RouteContext, SupporterFactory
+from ..upstreams.readiness import Readiness
 from .active_map import ActiveMaps
 
 
 def route_pipelines(
-    settings: Settings, upstreams: Mapping[str, Upstream], maps: ActiveMaps
+    settings: Settings, upstreams: Mapping[str, Upstream], maps: ActiveMaps, editors: Readiness
 ) -> dict[str, RoutePipeline]:
-    """The pipelines of all routes that may calibrate.
+    """The pipelines of all routes that may calibrate; `editors` remembers which models edit as asked.
 
     Raises:
         ConfigError: something that a route names is missing or cannot be used.
     """
     calibrating, placer = [route for route in settings.routes if route.calibrates], Placer()
     prices = open_prices(settings.prices)
-    contexts = (RouteContext(r, upstreams, partial(maps.active, r), partial(maps.standing, r)) for r in calibrating)
+    only = only_models(settings)
+    contexts = (
+        RouteContext(r, upstreams, partial(maps.active, r), partial(maps.standing, r), editors, only)
+        for r in calibrating
+    )
     return {context.route.name: route_pipeline(context, placer, prices) for context in contexts}
+
+
+def only_models(settings: Settings) -> dict[str, str]:
+    """By upstream that has one model alone, whatever is asked for, the model's name."""
+    return {name: each.model_name for name, each in settings.upstreams.items() if isinstance(each, EmbeddedUpstream)}
 
 
 def route_pipeline(context: RouteContext, placer: Placer, prices: Prices) -> RoutePipeline:
@@ -89,7 +100,7 @@ def route_wording(context: RouteContext) -> RouteWording:
         retriever = Choice.of(
             lexicon,
             wordings=how.wordings,
-            voice=how.voice,
+            voice="impersonal" if how.voice == "auto" else how.voice,
             tone=how.register_,
             registers=how.registers,
             never=how.never,
@@ -118,6 +129,7 @@ def route_wording(context: RouteContext) -> RouteWording:
         guard=guard,
         by_sentence=_by_sentence(context, retriever, guard),
         reader=reader,
+        editor=editor_of(context),
     )
 
 
@@ -146,7 +158,7 @@ def _guard(route: Route, hedges: tuple[Hedge, ...], reader: Reader) -> FactGuard
 def _by_sentence(context: RouteContext, retriever: Choice, guard: FactGuard) -> LongAnswerPipeline | None:
     """The parts for the route's long answers; None if they are worded like short ones."""
     route, rewriting = context.route, context.route.rewriting
-    if rewriting.by_sentence_from == 0 or rewriting.rewriter in ("direct_beta", "hedged_qa"):
+    if rewriting.by_sentence_from == 0 or rewriting.by in BASELINES:
         return None
     if route.sampling.probe == "short":  # short samples do not cover most sentences of a long answer
         return None
@@ -158,7 +170,6 @@ def _by_sentence(context: RouteContext, retriever: Choice, guard: FactGuard) -> 
         k=rewriting.k,
         template=TemplateRewriter(guard.hedges),
         guard=guard,
-        decider=deciders(context) if rewriting.rewriter == "decide" else None,
     )
 
 
@@ -239,10 +250,31 @@ def _decide(route: Route) -> Callable[[float], Action]:
     return action
 
 
+def editor_of(context: RouteContext) -> RouteEditor | None:
+    """The route's editor; None if its answers are worded without one. The model in this process is asked only where the route names it: the shipped
+    one cannot edit, and trying would hold up the first requests.
+    """
+    how = context.route.rewriting
+    name = how.upstream or context.route.upstream
+    is_wanted = how.by == "editor" or (how.by == "auto" and name not in context.only_models)
+    if context.editors is None or not is_wanted:
+        return None
+    model = context.only_models.get(name, how.model)
+    return RouteEditor(
+        Prompting(context.upstream(name), "rewrite", Reason.EDITOR_FAILED, model, {}),
+        name,
+        context.editors,
+        timeout_s=how.timeout_s,
+        max_tokens=how.max_tokens,
+        is_trusted=how.by == "editor",
+    )
+
+
 def _rewriters(context: RouteContext) -> Callable[[Job], Sequence[Rewriter]]:
-    """The rewriters in the order they are tried: the route's own, and the template after an editor."""
-    name = context.route.rewriting.rewriter
-    make, template = REWRITERS[name].load()(context), REWRITERS["template"].load()(context)
-    if name == "template":
+    """The rewriters in the order they are tried: the route's own, then the template."""
+    local, own = REWRITERS["local"], REWRITERS[context.route.rewriting.by]
+    template = local.load()(context)
+    if own.target == local.target:
         return lambda job: (template(job),)
+    make = own.load()(context)
     return lambda job: (make(job), template(job))

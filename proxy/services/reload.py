@@ -26,6 +26,7 @@ from ..config.lazy import load_object
 from ..errors import ConfigError, StoreError
 from .routes import effective
 from .services import (
+    CHECK_EDITORS,
     REHEARSAL,
     ROUTE_PIPELINES,
     STORED_MAPS,
@@ -263,6 +264,7 @@ class ConfigReloader:
         if maps is not None:
             maps.log_changes(settings)
             self._base.supervisor.start("rehearsal", self._rehearsed(settings, steps))
+            self._base.supervisor.start("editors", load_object(CHECK_EDITORS)(settings, steps))
         return _Generation(
             replace(self._base, settings=settings, upstreams=upstreams, steps=steps, in_use=RefCount()), held
         )
@@ -275,7 +277,9 @@ class ConfigReloader:
             return {}
         for module in self._preload:
             import_module(module)
-        pipelines: Mapping[str, RoutePipeline] = load_object(ROUTE_PIPELINES)(settings, upstreams, maps)
+        pipelines: Mapping[str, RoutePipeline] = load_object(ROUTE_PIPELINES)(
+            settings, upstreams, maps, self._base.editors
+        )
         return pipelines
 
     async def _rehearsed(self, settings: Settings, steps: Mapping[str, RoutePipeline]) -> None:

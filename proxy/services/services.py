@@ -24,6 +24,7 @@ from ..monitoring.metrics import Metrics
 from ..protocols import Upstream
 from ..spending.budgets import Budgets
 from ..supervision import Supervisor
+from ..upstreams.readiness import Readiness
 from .keyring import KeyRing
 from .limits import Limits
 from .upstreams import UpstreamPool, by_name
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from ..pipeline.steps import RoutePipeline
     from .active_map import ActiveMaps
 
+CHECK_EDITORS = "hedgerow.proxy.services.editors:check_editors"
 REHEARSAL = "hedgerow.proxy.pipeline.rehearsal:rehearse"
 ROUTE_PIPELINES = "hedgerow.proxy.services.factories:route_pipelines"
 STORED_MAPS = "hedgerow.proxy.services.active_map:stored_maps"
@@ -85,6 +87,7 @@ class Services(Pipelines):
         in_use: counts the requests and jobs that use these services now.
         keys, limits: the named keys and their limits, the same objects for the life of the process.
         budgets: the budgets of calibrated requests, the same object for the life of the process.
+        editors: what is known of the models that edit answers; the same object too.
     """
 
     audit: AuditStore
@@ -95,6 +98,7 @@ class Services(Pipelines):
     keys: KeyRing
     limits: Limits
     budgets: Budgets
+    editors: Readiness
 
     def start(self, work: Coroutine[None, None, None], name: str) -> None:
         """Start work that outlives its request and uses these services. `name` is the kind of work, a dash, and an id."""
@@ -126,7 +130,7 @@ async def open_pipelines(settings: Settings) -> AsyncIterator[Pipelines]:
 
 def _pipelines(settings: Settings, upstreams: Mapping[str, Upstream]) -> Mapping[str, RoutePipeline]:
     with load_object("hedgerow.proxy.services.active_map:open_maps")(settings) as maps:
-        pipelines: Mapping[str, RoutePipeline] = load_object(ROUTE_PIPELINES)(settings, upstreams, maps)
+        pipelines: Mapping[str, RoutePipeline] = load_object(ROUTE_PIPELINES)(settings, upstreams, maps, Readiness())
         return pipelines
 
 
@@ -161,7 +165,9 @@ def check_services(settings: Settings) -> list[str]:
     if not any(route.calibrates for route in settings.routes):
         return []
     maps: ActiveMaps = load_object(STORED_MAPS)(settings, None)
-    load_object(ROUTE_PIPELINES)(settings, {name: cast(Upstream, None) for name in settings.upstreams}, maps)
+    load_object(ROUTE_PIPELINES)(
+        settings, {name: cast(Upstream, None) for name in settings.upstreams}, maps, Readiness()
+    )
     return [f"routes: {name}: map: {problem}" for name, problem in maps.problems(settings).items()]
 
 

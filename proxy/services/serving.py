@@ -22,6 +22,7 @@ from ..monitoring.metrics import NOW_EVERY_S, Metrics
 from ..spending.budgets import Budgets
 from ..spending.counting import open_spending
 from ..supervision import Supervisor
+from ..upstreams.readiness import Readiness
 from .counting import open_counters
 from .keyring import KeyRing
 from .limits import Limits
@@ -91,6 +92,7 @@ async def _open_base(settings: Settings, supervisor: Supervisor, stack: AsyncExi
         keys=KeyRing(),
         limits=Limits(counters, metrics),
         budgets=Budgets(spending, metrics),
+        editors=Readiness(metrics.set_editors_off),
     )
 
 

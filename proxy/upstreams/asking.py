@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ..config import Route
@@ -15,6 +15,7 @@ from ..types import Json, Standing, Usage
 from .answers import sample_of, usage_of
 from .egress import harmless
 from .group import Group
+from .readiness import Readiness
 
 if TYPE_CHECKING:
     from ...calibration import ActiveMap
@@ -65,12 +66,16 @@ class RouteContext:
         upstreams: by name.
         active_map: the current calibration map for a model and a signal.
         standing: the current certificate for a map and a signal; None if the route promises nothing.
+        editors: what is known of the editors of this process; None if no editor is asked.
+        only_models: by upstream that has one model alone, the model's name.
     """
 
     route: Route
     upstreams: Mapping[str, Upstream]
     active_map: Callable[[str, str], ActiveMap]
     standing: Callable[[str | None, str], Standing | None] = lambda _map_id, _signal: None
+    editors: Readiness | None = None
+    only_models: Mapping[str, str] = field(default_factory=dict)
 
     def upstream(self, name: str | None = None) -> Upstream:
         """The named upstream, or the route's own; another one sees nothing of who the client is."""
@@ -97,13 +102,19 @@ class Prompting:
     model: str | None
     options: Mapping[str, Any]
 
-    async def complete(self, asker: Asker, spent: Spent, messages: Sequence[Json]) -> Json:
-        """The completion of messages; its tokens go to `spent`.
+    async def complete(
+        self, asker: Asker, spent: Spent, messages: Sequence[Json], options: Mapping[str, Any] | None = None
+    ) -> Json:
+        """The completion of messages, with these options in place of its own; its tokens go to `spent`.
 
         Raises:
             StepFailed: the model cannot be asked.
         """
-        body = {"model": self.model or asker.model, **self.options, "messages": list(messages)}
+        body = {
+            "model": self.model or asker.model,
+            **(self.options if options is None else options),
+            "messages": list(messages),
+        }
         try:
             member = asker.answered_by if self.model is None else ""  # the request's model is the one that answered
             call = Call("/chat/completions", body, asker.headers, id=asker.id, member=member)

@@ -19,7 +19,7 @@ ROUTES: dict[str, Any] = {
     "shadow": {"mode": "shadow"},
     "append": {"stream": "append"},
     "kept samples": {"sampling": {"cache": {"ttl_s": 60}}},
-    "editor that fails": {"rewriting": {"rewriter": "llm"}, "sampling": {"share": False}},
+    "editor that fails": {"rewriting": {"by": "editor"}, "sampling": {"share": False}},
     "judge that talks": {"equivalence": "llm", "judge": {"strict": True}},
 }
 

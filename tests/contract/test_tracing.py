@@ -16,6 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from tests.contract.test_routes import ASK, CHAT, UNSURE
+from tests.support.editing import worded_locally
 from tests.support.servers import serving
 from tests.support.upstream import Upstream, says
 
@@ -81,7 +82,7 @@ def traced(collector: Collector, request: pytest.FixtureRequest) -> Any:
         folder = request.getfixturevalue("tmp_path")
         settings = Settings(
             upstreams={"scripted": {"provider": "openai", "base_url": upstream.url, "retries": 0}},
-            routes=[{"name": "test", "upstream": "scripted", "mode": "on"} | route],
+            routes=[worded_locally({"name": "test", "upstream": "scripted", "mode": "on"} | route)],
             audit={"url": f"sqlite:///{folder}/audit.db", "synchronous": "normal"},
             maps={"folder": str(folder / "maps")},
             tracing={"endpoint": collector.address, "headers": {"x-key": "collector-key"}},
@@ -236,7 +237,7 @@ def test_a_fallback_is_two_calls_of_one_trace(collector: Collector, upstream: Up
     group = {"provider": "group", "members": {"a": 1}, "fallback": ["b"], "models": {"b": {"*": "spare"}}}
     settings = Settings(
         upstreams={"a": one, "b": one, "both": group},
-        routes=[{"name": "test", "upstream": "both", "mode": "on"}],
+        routes=[worded_locally({"name": "test", "upstream": "both", "mode": "on"})],
         audit={"url": f"sqlite:///{tmp_path}/audit.db", "synchronous": "normal"},
         tracing={"endpoint": collector.address},
     )

@@ -13,6 +13,7 @@ import yaml
 from hedgerow.proxy.config import load
 from tests.contract.test_recipes import CONFIGURATIONS
 from tests.contract.test_routes import ASK, UNSURE
+from tests.support.editing import worded_locally
 from tests.support.upstream import Upstream
 from tests.support.vllm import KEY, MODEL, Vllm, breaks_off
 
@@ -34,7 +35,7 @@ def before(serve: Any, vllm: Upstream, tmp_path: Path, monkeypatch: pytest.Monke
         monkeypatch.setenv("VLLM_API_KEY", KEY)
         config = yaml.safe_load(yaml.safe_dump(RECIPE))
         config["upstreams"]["vllm"]["base_url"] = vllm.url
-        config["routes"][0] |= {"mode": "on"} | route
+        config["routes"][0] |= worded_locally({"mode": "on"} | route)
         path = tmp_path / "config.yaml"
         path.write_text(yaml.safe_dump(config))
         settings = load(path)

@@ -24,7 +24,7 @@ def asked(folder: Path = Path(), answers: tuple[str, ...] = ANSWERS, **route: An
     with serving(Upstream(default=says(*answers))) as upstream:
         content = {
             "upstreams": {"scripted": {"provider": "openai", "base_url": upstream + "/v1", "retries": 0}},
-            "routes": [{"name": "test", "upstream": "scripted"} | route],
+            "routes": [{"name": "test", "upstream": "scripted", "rewriting": {"by": "local"}} | route],
             "audit": {"url": f"sqlite:///{folder}/audit.db", "spool": str(folder / "spool")},
             "maps": {"folder": str(folder / "maps")},
         }

@@ -9,7 +9,7 @@ import yaml
 
 from hedgerow.calibration import Beta
 from hedgerow.lexicon import Frame, Hedge, Match, Retriever, load
-from hedgerow.proxy.rewriting import EditorRewriter, FactGuard, TemplateRewriter, append_confidence_sentence, reword
+from hedgerow.proxy.rewriting import DirectBetaRewriter, FactGuard, TemplateRewriter, append_confidence_sentence, reword
 from hedgerow.proxy.types import Rewording, RewriteRequest, Usage
 
 GOLDEN = yaml.safe_load((Path(__file__).parents[1] / "data" / "rewriting_golden.yaml").read_text(encoding="utf-8"))
@@ -54,5 +54,5 @@ def appended(request: RewriteRequest) -> Rewording:
 
 def reworded(request: RewriteRequest, editor: Editor | None = None) -> Rewording:
     """The draft as the step words it, by an editor where there is one."""
-    rewriters = [*([EditorRewriter(editor)] if editor else []), TEMPLATE]
+    rewriters = [*([DirectBetaRewriter(editor)] if editor else []), TEMPLATE]
     return anyio.run(lambda: reword(request, rewriters=rewriters, guard=GUARD))

@@ -243,7 +243,7 @@ def _none(text: str, flags: Sequence[bool]) -> Goal:
 
 
 def editors(listener: Listener) -> str:
-    """What a live model makes of the three prompts."""
+    """What a live model makes of the prompts of the baselines."""
     measured = asyncio.run(replay())
     rows = [_editor(name, tried, listener) for name, tried in measured.items()]
     reasons = {
@@ -256,15 +256,15 @@ def editors(listener: Listener) -> str:
         f"`{name}`: " + ", ".join(f"{reason} {count}" for reason, count in counts.most_common())
         for name, counts in reasons.items()
     )
-    return f"""### Editors with a live model
+    return f"""### The baselines with a live model
 
 {max(map(len, measured.values()))} answers (TriviaQA and EVOUNA) reworded by the embedded model, SmolLM2-135M, at temperature 0, with each of the prompts;
 `python -m benchmarks.evidence.editors --draw N` draws them, and what it drew is kept beside it. *First reply* is what the model said before any guard.
 A model of this size can seldom edit: nearly all it writes is refused, and the template's wording stands. What this shows is that the guard
 holds against a bad editor, not how a good one words things.
 
-| | `llm` | `direct_beta` | `hedged_qa` |
-|---|---|---|---|
+| | `direct_beta` | `hedged_qa` |
+|---|---|---|
 {_transposed(rows)}
 
 Refused, by reason (each attempt counts): {why}."""

@@ -13,17 +13,22 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from ....calibration.registry import UNCALIBRATED
 from ...config import Route, Settings
 from ...errors import ConfigError, ProxyError, UpstreamRejected
 from ...monitoring.money import dollars
 from ...protocols import Call
+from ...rewriting.editor_check import Checking, check
 from ...services.active_map import open_maps
+from ...services.factories import editor_of, only_models
 from ...services.services import check_services, judge_state
 from ...services.upstreams import open_upstream
 from ...spending.prices import Prices, open_prices
 from ...types import Json, Usage
 from ...upstreams.answers import usage_of
+from ...upstreams.asking import RouteContext
 from ...upstreams.connections import authority
+from ...upstreams.readiness import Readiness
 from ..shared.options import CONFIG, ConfigPath
 from ..shared.settings import configuration
 from .config import store_state
@@ -77,8 +82,12 @@ async def _findings(settings: Settings, headers: Mapping[str, str], model: str) 
     for route in settings.routes:
         if route.calibrates and is_fine:
             yield _map_of(settings, route)
+        answers = False
         async for finding in _of_route(settings, route, headers, model):
+            answers = finding[0] != "fails"
             yield finding
+        if answers and route.calibrates and route.rewriting.by in ("auto", "editor"):
+            yield await _editor_of(settings, route, headers, model)
 
 
 def _map_of(settings: Settings, route: Route) -> Finding:
@@ -126,6 +135,32 @@ async def _of_route(settings: Settings, route: Route, headers: Mapping[str, str]
         )
     finally:
         await upstream.aclose()
+
+
+async def _editor_of(settings: Settings, route: Route, headers: Mapping[str, str], model: str) -> Finding:
+    """Whether the route's editor marks a small answer as asked."""
+    name = route.rewriting.upstream or route.upstream
+    subject = f"route {route.name}, editor"
+    if route.rewriting.by == "auto" and name in only_models(settings):
+        return "fact", subject, "none: answers are worded locally, because an embedded model is not asked"
+    upstream = None
+    try:
+        upstream = await open_upstream(name, settings.upstreams)
+        context = RouteContext(
+            route, {name: upstream}, lambda _m, _s: UNCALIBRATED, editors=Readiness(), only_models=only_models(settings)
+        )
+        editor = editor_of(context)
+        asked = route.rewriting.model or route.model or model
+        problem = None if editor is None else await check(editor, Checking(asked, headers))
+    except ConfigError as error:
+        return "fails", subject, str(error)
+    finally:
+        if upstream is not None:
+            await upstream.aclose()
+    if problem is None:
+        return "works", subject, f"{asked or name} marks answers as asked"
+    said = f"{asked or name} cannot word answers ({problem}): answers are worded locally"
+    return "fails" if route.rewriting.by == "editor" else "note", subject, said
 
 
 def _plain(body: Json) -> Json:

@@ -19,6 +19,7 @@ FIRST_ANSWER = dedent(
     from hedgerow.proxy.pipeline.result import Run
     from hedgerow.proxy.pipeline.run import calibrate
     from hedgerow.proxy.services.services import ROUTE_PIPELINES, STORED_MAPS
+    from hedgerow.proxy.upstreams.readiness import Readiness
 
     class Upstream:
         honours_n = True
@@ -28,10 +29,12 @@ FIRST_ANSWER = dedent(
 
     settings = Settings.model_validate({
         "upstreams": {"up": {"provider": "openai", "base_url": "http://up.example/v1"}},
-        "routes": [{"name": "qa", "upstream": "up", "mode": "on", "sampling": {"n": 3, "min_n": 3}}],
+        "routes": [{"name": "qa", "upstream": "up", "mode": "on", "sampling": {"n": 3, "min_n": 3},
+                    "rewriting": {"by": "local"}}],
     })
     route, = settings.routes
-    pipelines = load_object(ROUTE_PIPELINES)(settings, {"up": Upstream()}, load_object(STORED_MAPS)(settings, None))
+    pipelines = load_object(ROUTE_PIPELINES)(settings, {"up": Upstream()}, load_object(STORED_MAPS)(settings, None),
+                                             Readiness())
     if sys.argv[1] == "rehearsed":
         rehearse(settings.routes, pipelines)
     opened = []

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from hedgerow.calibration import Beta
 from hedgerow.lexicon import Retriever, load
-from hedgerow.proxy.rewriting import EditorRewriter, FactGuard, TemplateRewriter, reword
+from hedgerow.proxy.rewriting import FactGuard, TemplateRewriter, reword
 from hedgerow.proxy.types import Rewrite, RewriteRequest, Usage
 
 RETRIEVER = Retriever(load())
@@ -116,19 +116,22 @@ def test_behind_an_adversary_stands_the_template(
     """The client never sees what the adversary wrote: the template's wording or the draft itself comes out."""
     rng = random.Random(seed)
 
-    async def ask(system: str, user: str) -> tuple[str, Usage]:
-        return attack(draft, rng), Usage(10, 5)
+    class Adversary:
+        name = "adversary"
+
+        async def rewrite(self, _request: RewriteRequest) -> Rewrite:
+            return Rewrite(attack(draft, rng), None, Usage(10, 5))
 
     request = _request(draft)
     template = TemplateRewriter()
-    done = anyio.run(lambda: reword(request, rewriters=[EditorRewriter(ask), template], guard=GUARD))
+    done = anyio.run(lambda: reword(request, rewriters=[Adversary(), template], guard=GUARD))
     if done.rewriter == "closing":  # a list: nobody is asked
         assert done.text.startswith(draft)
-    elif done.rewriter == "llm":
+    elif done.rewriter == "adversary":
         assert FACTS.check_sync(request, Rewrite(done.text, None)).accepted
     else:
         assert done.text in {draft, template.rewrite_sync(request).text} or done.rewriter == "template"
-        assert [a.split(":")[0] for a in done.attempts][:2] == ["llm", "llm"]
+        assert [a.split(":")[0] for a in done.attempts][:2] == ["adversary", "adversary"]
         assert done.usage == Usage(20, 10)
 
 

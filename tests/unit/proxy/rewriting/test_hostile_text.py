@@ -20,10 +20,10 @@ from hedgerow.proxy.rewriting import (
     reword,
     reword_sentences,
 )
+from hedgerow.proxy.rewriting.baselines import answer_only
 from hedgerow.proxy.rewriting.claims import is_claim, may_claim
 from hedgerow.proxy.rewriting.comparing import compare
 from hedgerow.proxy.rewriting.doubt import doubts_of
-from hedgerow.proxy.rewriting.editor import answer_only
 from hedgerow.proxy.types import Rewording, Rewrite, RewriteRequest
 from tests.support.hostile import HOSTILE, MARKED, NASTY, growth
 

@@ -17,7 +17,6 @@ from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.rewriting import (
     Choice,
     DirectBetaRewriter,
-    EditorRewriter,
     HedgedQaRewriter,
     reword,
 )
@@ -27,7 +26,12 @@ from tests.support.rewriting import GUARD, TEMPLATE, Editor, appended, request_f
 
 def test_an_editor_that_does_well_is_taken_at_its_word() -> None:
     done = reworded(request_for("It was Paris.", 0.65), Editor("<answer>I believe it was Paris.</answer>"))
-    assert (done.text, done.status, done.rewriter, done.hedge) == ("I believe it was Paris.", "hedged", "llm", None)
+    assert (done.text, done.status, done.rewriter, done.hedge) == (
+        "I believe it was Paris.",
+        "hedged",
+        "direct_beta",
+        None,
+    )
     assert done.usage == Usage(100, 10)
     assert done.perceived is not None
 
@@ -35,7 +39,7 @@ def test_an_editor_that_does_well_is_taken_at_its_word() -> None:
 def test_an_editor_is_told_why_it_was_refused_and_asked_once_more() -> None:
     editor = Editor("I believe it was London.", "I believe it was Paris.")
     done = reworded(request_for("It was Paris.", 0.65), editor)
-    assert (done.text, done.attempts) == ("I believe it was Paris.", ("llm:content_added",))
+    assert (done.text, done.attempts) == ("I believe it was Paris.", ("direct_beta:content_added",))
     assert 'lost "Paris" and added "London"' in editor.asked[1][1]
     assert "refused" not in editor.asked[0][1]
 
@@ -43,7 +47,7 @@ def test_an_editor_is_told_why_it_was_refused_and_asked_once_more() -> None:
 def test_the_template_follows_a_failing_editor_and_every_refusal_is_counted() -> None:
     done = reworded(request_for("It was Paris."), Editor("London.", "Rome."))
     assert (done.status, done.rewriter) == ("hedged", "template")
-    assert done.attempts == ("llm:content_added", "llm:content_added")
+    assert done.attempts == ("direct_beta:content_added", "direct_beta:content_added")
 
 
 def test_an_editor_that_cannot_be_asked_is_passed_over() -> None:
@@ -51,14 +55,14 @@ def test_an_editor_that_cannot_be_asked_is_passed_over() -> None:
         raise StepFailed("rewrite", Reason.EDITOR_FAILED)
 
     done = anyio.run(
-        lambda: reword(request_for("It was Paris."), rewriters=[EditorRewriter(down), TEMPLATE], guard=GUARD)
+        lambda: reword(request_for("It was Paris."), rewriters=[DirectBetaRewriter(down), TEMPLATE], guard=GUARD)
     )
-    assert (done.rewriter, done.attempts) == ("template", ("llm:editor_failed",))
+    assert (done.rewriter, done.attempts) == ("template", ("direct_beta:editor_failed",))
 
 
 def test_where_nothing_passes_the_draft_stands_marked() -> None:
     done = anyio.run(
-        lambda: reword(request_for("It was Paris."), rewriters=[EditorRewriter(Editor("", ""))], guard=GUARD)
+        lambda: reword(request_for("It was Paris."), rewriters=[DirectBetaRewriter(Editor("", ""))], guard=GUARD)
     )
     assert (done.text, done.status, done.reason, done.rewriter) == ("It was Paris.", "unhedged", "empty", None)
 
@@ -131,7 +135,7 @@ def test_the_command_is_a_filter() -> None:
     result = CliRunner().invoke(app, ["rewrite", "--json"], input=lines)
     assert result.exit_code == 0, result.output
     rows = [orjson.loads(line) for line in result.stdout.splitlines()]
-    assert [set(row) for row in rows] == [{"text", "status", "reason", "hedges", "perceived"}] * 2
+    assert [set(row) for row in rows] == [{"text", "by", "status", "reason", "hedges", "perceived"}] * 2
     assert "definitely" not in rows[0]["text"]
     assert rows[1]["perceived"]["mean"] < 0.4
 

@@ -85,7 +85,7 @@ def test_it_says_what_it_will_spend_before_it_asks(experiment: Path, upstream: U
     """Answers, grades of a judge and rewordings of an editor, each at its own model's price."""
     config = experiment.parent / "config.yaml"
     settings = yaml.safe_load(config.read_text())
-    settings["routes"][0]["rewriting"] = {"rewriter": "llm", "model": "editor"}
+    settings["routes"][0]["rewriting"] = {"by": "direct_beta", "model": "editor"}
     settings["prices"] = {"models": [{"model": "m", "prompt": 1000, "completion": 1000}]}
     settings["prices"]["models"].append({"model": "gpt-judge", "prompt": 100, "completion": 0})
     config.write_text(yaml.safe_dump(settings))
@@ -130,7 +130,7 @@ def test_it_asks_again_before_it_spends_what_is_left(
     """Also where every question is answered, and it was killed while a judge or an editor worked: what they have done is not counted again."""
     config = experiment.parent / "config.yaml"
     settings = yaml.safe_load(config.read_text())
-    settings["routes"][0]["rewriting"] = {"rewriter": "llm", "model": "editor"}
+    settings["routes"][0]["rewriting"] = {"by": "direct_beta", "model": "editor"}
     config.write_text(yaml.safe_dump(settings))
     rivers = {"name": "rivers", "path": "rivers.jsonl", "grader": "judge"}
     judge = {"questions": [rivers], "judge": {"upstream": "scripted", "model": "gpt-judge"}}

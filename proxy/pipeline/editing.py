@@ -1,0 +1,209 @@
+"""Ask a route's editor for the marks of an answer, before the local way words it. One call, only if something must be marked."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from ...calibration import Beta
+from ...lexicon import NO_HEDGE, LexiconError, Match, spot
+from ...lexicon.text.language import known
+from ..computing import compute
+from ..errors import StepFailed
+from ..outcomes import Reason, Status
+from ..rewriting import Reader
+from ..rewriting.editor import Marks, spans_of
+from ..rewriting.editor_prompt import Rated, Task
+from ..rewriting.edits import applied
+from ..rewriting.frames import nearest_foreign
+from ..rewriting.policy import BANDS, band_of
+from ..types import EDITOR, NO_TOKENS, Rewording, Rewrite, RewriteRequest, Usage, WordedSentence
+from .job import Job, last_messages
+from .result import Run
+from .steps import RouteWording
+
+LAST_ANSWERS = 3
+"""Answers of the conversation whose words of doubt the editor is told."""
+_READ_OF_AN_ANSWER = 500, 300
+"""Characters at the beginning and at the end of each that are searched for them."""
+_SHARE_OF_TIME = 0.8
+"""Share of the time left until the route's deadline that an editor may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What became of asking an editor.
+
+    Attributes:
+        rewording: the answer as the editor would have it, checked; None if the local way is to word it.
+        refused: the reason, if the editor was asked in vain.
+        hedges: what it was offered.
+    """
+
+    rewording: Rewording | None = None
+    refused: str | None = None
+    usage: Usage = NO_TOKENS
+    hedges: tuple[Match, ...] = ()
+
+
+NOT_ASKED = Tried()
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimToWord:
+    """A claim with its calibrated confidence, and the index of its sentence; None for a cell of a table."""
+
+    text: str
+    sentence: int | None
+    confidence: Beta
+
+
+def claims_to_word(run: Run, draft: str, sentences: Sequence[Beta | None]) -> tuple[ClaimToWord, ...]:
+    """The claims as they were measured; else one a sentence, for each sentence that has a confidence."""
+    if run.result.claims:
+        return tuple(ClaimToWord(claim.text, claim.sentence, claim.calibrated) for claim in run.result.claims)
+    spans = spans_of(draft)
+    return tuple(
+        ClaimToWord(draft[slice(*spans[index])], index, beta)
+        for index, beta in enumerate(sentences)
+        if beta is not None
+    )
+
+
+async def edited(
+    job: Job,
+    wording: RouteWording,
+    request: RewriteRequest,
+    claims: Sequence[ClaimToWord] = (),
+    *,
+    may_replace: bool = True,
+) -> Tried:
+    """The answer as the route's editor words it, if it has one that can be relied on, and the guard agrees."""
+    editor = wording.editor
+    if editor is None or not editor.admits(job):
+        return NOT_ASKED
+    betas = [request.target, *(claim.confidence for claim in claims)]
+    lowest = min(betas, key=lambda beta: beta.mean)
+    if lowest.mean >= BANDS["plain"] and not request.must_hedge:
+        perceived = await _read(wording.reader, request.draft, request.language)
+        return Tried(Rewording(request.draft, "plain", Reason.NO_HEDGE_NEEDED, NO_HEDGE, None, perceived=perceived))
+    task = await compute(_task, job, wording, request, claims, may_replace)
+    left_s = job.route.deadline_s - (time.perf_counter() - job.started)
+    try:
+        marks, usage = await editor.edit(job, task, _SHARE_OF_TIME * left_s)
+    except StepFailed as failure:
+        return Tried(None, failure.reason, failure.usage or NO_TOKENS)
+    if marks.edits or marks.note:
+        request = replace(request, target=lowest, hedges=task.hedges)
+        return replace(await _guarded(wording, request, marks, usage, claims), hedges=task.hedges)
+    return await _left(wording, request, marks, usage)
+
+
+def _task(
+    job: Job, wording: RouteWording, request: RewriteRequest, claims: Sequence[ClaimToWord], may_replace: bool
+) -> Task:
+    low = [claim.confidence for claim in claims if claim.confidence.mean < BANDS["plain"]] or [request.target]
+    one_a_band = {band_of(beta.mean): beta for beta in sorted(low, key=lambda beta: -beta.mean)}
+    hedges = {
+        match.hedge.id: match
+        for beta in reversed(one_a_band.values())
+        for match in hedges_for(job, wording, request.draft, request.language, beta)
+        if not match.hedge.is_plain
+    }
+    return Task(
+        request.question,
+        request.draft,
+        spans_of(request.draft),
+        request.target.mean,
+        tuple(Rated(claim.text, claim.sentence, claim.confidence.mean) for claim in claims),
+        tuple(hedges.values()),
+        words_of_doubt(last_messages(job.chat, "assistant", LAST_ANSWERS)),
+        "impersonal" if job.route.rewriting.voice == "impersonal" else "first person",
+        may_replace,
+    )
+
+
+def hedges_for(job: Job, wording: RouteWording, draft: str, language: str | None, target: Beta) -> tuple[Match, ...]:
+    """The k hedges nearest to a confidence: of the answer's language where it has a lexicon, else the English ones, which show the strength."""
+    k, choice = job.route.rewriting.k, wording.retriever
+    if language in known() and language != "en":
+        return nearest_foreign(language or "", target, k)
+    if job.route.rewriting.voice == "impersonal":
+        return choice.nearest(target, k, draft)
+    return choice.spoken.nearest(target, k, register=choice.register)
+
+
+def words_of_doubt(answers: Sequence[str]) -> tuple[str, ...]:
+    """The hedges in answers, each once."""
+    first, last = _READ_OF_AN_ANSWER
+    parts = (text if len(text) <= first + last else f"{text[:first]}\n\n{text[-last:]}" for text in answers)
+    try:
+        return tuple(dict.fromkeys(span.text for part in parts for span in spot(part) if span.kind == "hedge"))
+    except LexiconError:
+        return ()
+
+
+async def _left(wording: RouteWording, request: RewriteRequest, marks: Marks, usage: Usage) -> Tried:
+    """The answer without marks, unless it must have one or would go out sounding sure at low confidence."""
+    perceived = await _read(wording.reader, request.draft, request.language)
+    sounds_sure = perceived is not None and perceived.mean >= BANDS["plain"]
+    if request.must_hedge or (marks.claims and sounds_sure and request.target.mean < BANDS["light"]):
+        return Tried(None, Reason.NO_HEDGE_CHOSEN, usage)
+    reason = Reason.NO_HEDGE_CHOSEN if marks.claims else Reason.NO_ASSERTION
+    return Tried(Rewording(request.draft, "plain", reason, None, EDITOR, perceived=perceived, usage=usage))
+
+
+async def _guarded(
+    wording: RouteWording, request: RewriteRequest, marks: Marks, usage: Usage, claims: Sequence[ClaimToWord]
+) -> Tried:
+    """The answer with its marks, if the guard accepts them."""
+    text = marks.on(request.draft)
+    verdict = await wording.guard.check(request, Rewrite(text, marks.hedge, usage))
+    if not verdict.accepted:
+        return Tried(None, verdict.reason, usage)
+    sentences, marked = await compute(_sentences, request.draft, text, marks, claims)
+    heard = marks.note.text if marks.note else " ".join(marked)
+    perceived = await _read(wording.reader, heard, request.language)
+    return Tried(Rewording(text, "hedged", None, marks.hedge, EDITOR, (), perceived, usage, sentences))
+
+
+def _sentences(
+    draft: str, text: str, marks: Marks, claims: Sequence[ClaimToWord]
+) -> tuple[tuple[WordedSentence, ...], list[str]]:
+    """Where the sentences of an answer with claims are in the final text; and the words of those that were edited."""
+    by_confidence = sorted(claims, key=lambda claim: -claim.confidence.mean)
+    lowest = {claim.sentence: claim.confidence for claim in by_confidence}
+    worded, edited = [], []
+    shift = len(text) - len(applied(draft, marks.edits)) if marks.note and marks.note.where == "start" else 0
+    for index, (start, end) in enumerate(spans_of(draft)):
+        own = [edit for edit in marks.edits if start <= edit.start < end]
+        at, shift = start + shift, shift + sum(len(edit.text) - (edit.end - edit.start) for edit in own)
+        if own:
+            edited.append(text[at : end + shift])
+        hedge = next((edit.hedge for edit in own if edit.hedge is not None), None)
+        worded.append(WordedSentence(at, end + shift, lowest.get(index), "hedged" if own else "plain", hedge))
+    return (tuple(worded) if claims else ()), edited
+
+
+async def _read(reader: Reader, text: str, language: str | None) -> Beta | None:
+    """The perceived confidence of a text."""
+    return await compute(reader, text, language)
+
+
+@contextmanager
+def keeping(run: Run, tried: Tried) -> Iterator[None]:
+    """Around the local way: what the editor was asked in vain stays in the result, with its tokens, whatever comes of the rest."""
+    try:
+        yield
+    finally:
+        if tried.refused is not None:
+            done = run.result.rewording
+            if done is None:  # the local way left the answer as it is, or failed
+                is_plain = run.result.status == Status.PLAIN
+                done = Rewording(
+                    run.result.draft or "", "plain" if is_plain else "unhedged", run.result.reason, None, None
+                )
+            attempts = (f"{EDITOR}:{tried.refused}", *done.attempts)
+            run.learn(rewording=replace(done, attempts=attempts, usage=tried.usage + done.usage))
