@@ -268,7 +268,10 @@ class MapRegistry:
         text = _text({"schema": SCHEMA, "version": version, **fitted.to_dict()})
         if self._shared is None:
             path.parent.mkdir(parents=True, exist_ok=True)
-            _write_new(path, text)
+            try:
+                _put(path, text, os.link)  # a hard link fails if the name is taken
+            except FileExistsError:
+                raise MapFileError(f"{path}: exists already; stored maps are never overwritten") from None
             return str(path)
         if path.exists() or not self._shared.add(version, text):
             raise MapFileError(f"map {version} exists already; stored maps are never overwritten")
@@ -294,10 +297,7 @@ class MapRegistry:
             for a in (*kept, Assignment(route, model, version))
         ]
         self.folder.mkdir(parents=True, exist_ok=True)
-        os.replace(
-            _temporary(self.folder / "active.json", _text({"schema": SCHEMA, "active": rows})),
-            self.folder / "active.json",
-        )
+        _put(self.folder / "active.json", _text({"schema": SCHEMA, "active": rows}), os.replace)
         return None
 
     def _signal_of(self, version: str) -> str | None:
@@ -394,22 +394,14 @@ def _text(content: dict[str, Any]) -> str:
     return json.dumps(content, indent=2, allow_nan=False) + "\n"
 
 
-def _temporary(path: Path, text: str) -> Path:
-    """The text in a temporary file beside `path`, flushed to disk."""
+def _put(path: Path, text: str, place: Callable[[str, Path], None]) -> None:
+    """Write a file atomically: the text is on disk beside it before `place` gives it its name, and nothing stays there if that fails."""
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    return Path(name)
-
-
-def _write_new(path: Path, text: str) -> None:
-    """Write `path` atomically and only if it does not exist (a hard link fails if the name is taken)."""
-    temporary = _temporary(path, text)
     try:
-        os.link(temporary, path)
-    except FileExistsError:
-        raise MapFileError(f"{path}: exists already; stored maps are never overwritten") from None
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        place(name, path)
     finally:
-        temporary.unlink()
+        Path(name).unlink(missing_ok=True)

@@ -105,7 +105,11 @@ async def _store_answers(reloader: ConfigReloader) -> bool:
 
 async def metrics(request: Request) -> Response:
     """Counters for Prometheus, of all workers of the port; docs/metrics.md lists them."""
-    return Response(_services(request).metrics.exposition(), media_type=CONTENT_TYPE_LATEST)
+    try:
+        return Response(_services(request).metrics.exposition(), media_type=CONTENT_TYPE_LATEST)
+    except OSError as error:  # of several workers they are files
+        _services(request).supervisor.failed("metrics", error)
+        return Response(f"the metrics cannot be read: {error.strerror}\n", 503, media_type="text/plain")
 
 
 def _services(request: Request) -> Services:

@@ -59,7 +59,10 @@ async def finish(
             await _durable(services, write(result, http_status=http_status), may_spool=True)
     elif route.audit or result.job.mode != "off":
         services.audit.enqueue(entry(result, "none", http_status=http_status))
-    _tell_operator(services, result, http_status)
+    try:
+        _tell_operator(services, result, http_status)
+    except OSError as error:  # the metrics of several workers are files
+        services.supervisor.failed("metrics", error)
     if (key := result.job.key) is not None:
         await services.limits.settle(key, result.job.id, (result.total_usage + result.relayed).total)
     _charge(services, result)

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import math
 import os
+import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
+from ..errors import ConfigError
 from ..upstreams.circuits import CallCounter
 
 if TYPE_CHECKING:
@@ -31,6 +34,10 @@ NOW_EVERY_S = 1.0
 """Seconds between updates of a process's requests in flight for the other workers."""
 
 
+RESERVED_BYTES = 1 << 20
+"""Room of each of a worker's files of metrics: some 3,000 series."""
+
+
 class Metrics:
     """Counters of one process, in a registry of their own.
 
@@ -44,6 +51,7 @@ class Metrics:
         self.shared = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
         self._all: CollectorRegistry | MultiProcessCollector = self.registry
         if self.shared is not None:
+            _reserve(Path(self.shared))
             self._all = MultiProcessCollector(None, self.shared)  # type: ignore[no-untyped-call]
         self._now: list[tuple[Gauge, Callable[[], float]]] = []
         self._count_requests()
@@ -329,6 +337,35 @@ class Metrics:
             }
             for name, value in values.items():
                 self._promise[name].labels(health.route, promise.promise).set(value)
+
+
+def _reserve(folder: Path) -> None:
+    """Take the room on disk that this process's metrics need: a page of a mapped file for which there is none would kill the process.
+
+    Raises:
+        ConfigError: there is no room.
+    """
+    for kind in ("counter", "histogram", "gauge_livesum", "gauge_mostrecent"):
+        try:
+            file = os.open(folder / f"{kind}_{os.getpid()}.db", os.O_CREAT | os.O_RDWR, 0o600)
+            try:
+                os.posix_fallocate(file, 0, RESERVED_BYTES)
+            finally:
+                os.close(file)
+        except OSError as error:
+            raise ConfigError(
+                f"the workers' metrics cannot be kept in {folder}: {error.strerror}; make room there, or set TMPDIR"
+            ) from error
+
+
+def release(folder: Path, pid: int) -> None:
+    """Give back the room that a worker's metrics did not need; it has ended, and its counts stay."""
+    for path in folder.glob(f"*_{pid}.db"):
+        with path.open("r+b") as file:
+            (used,) = struct.unpack(
+                "i", file.read(4)
+            )  # as prometheus-client keeps it, with 8 bytes before the first series
+            file.truncate(max(8, used))
 
 
 class _Known(CollectorRegistry):

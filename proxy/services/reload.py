@@ -210,7 +210,10 @@ class ConfigReloader:
             settings = await anyio.to_thread.run_sync(load, self._config)
             check_libraries(settings)
         except ConfigError as error:
-            self._reject("config_rejected", str(error))
+            if isinstance(error.__cause__, OSError):  # what cannot be read may be as it was when it can be again
+                self._stamp = None
+            if asked or str(error) != self.problem:
+                self._reject("config_rejected", str(error))
             return
         if await self._take_over(settings, "config_rejected"):
             needs_restart = [key for key in _FIXED if _value(settings, key) != _value(self._started_with, key)]

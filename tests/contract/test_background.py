@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +108,9 @@ BROKEN = {
 }
 
 
-def test_a_file_that_cannot_be_used_changes_nothing(upstream: Upstream, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_used_changes_nothing(
+    upstream: Upstream, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whatever a changed file holds: the old configuration answers on, `/health` says why, and the next good file is taken over."""
     upstream.default = says(*UNSURE)
     (tmp_path / "empty.yaml").write_text("{schema: 1, name: empty, version: '1', language: en, hedges: []}")
@@ -128,4 +132,21 @@ def test_a_file_that_cannot_be_used_changes_nothing(upstream: Upstream, tmp_path
             assert (reply.status_code, "hedgerow" in reply.json()) == (200, True), name
             config.write_text(yaml.safe_dump(good))
             until(lambda: "problem" not in httpx.get(f"{address}/health").json())
+        for error in (errno.EIO, errno.EACCES, errno.ENOENT):  # it is as it was, and is read again when it can be
+            with monkeypatch.context() as ill:
+                ill.setattr(Path, "read_text", _failing(error))
+                config.touch()
+                until(lambda: "problem" in httpx.get(f"{address}/health").json())
+            until(lambda: "problem" not in httpx.get(f"{address}/health").json())
         assert "background" not in httpx.get(f"{address}/health").json()
+
+
+def _failing(number: int) -> Any:
+    real = Path.read_text
+
+    def read(path: Path, *rest: Any, **more: Any) -> str:
+        if path.name == "config.yaml":
+            raise OSError(number, os.strerror(number), str(path))
+        return real(path, *rest, **more)
+
+    return read

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ import sqlalchemy as sa
 from hedgerow.proxy.audit.writer import Writer
 from hedgerow.proxy.gateway.finish import AUDIT_TIMEOUT_S
 from hedgerow.proxy.monitoring.documents import page
+from hedgerow.proxy.monitoring.metrics import Metrics
 from tests.contract.test_routes import ASK, CHAT, UNSURE
 from tests.support.upstream import Upstream, says
 
@@ -105,3 +108,31 @@ def test_a_thread_that_has_ended_turns_health_red(
         reply = httpx.get(address + path)
         assert (reply.status_code, reply.json()["dead"]) == (503, ["audit-writer"])
     assert "hedgerow_audit_rows_lost_total 3.0" in httpx.get(address + "/metrics").text
+
+
+@pytest.mark.parametrize("error", ["ENOSPC", "EIO", "EROFS", "EPIPE", "EACCES", "ENOENT"])
+def test_metrics_that_fail_cost_no_answer(
+    serve: Any, upstream: Upstream, monkeypatch: pytest.MonkeyPatch, error: str
+) -> None:
+    """Of several workers they are files: while those fail a scrape is told so, requests are answered and have their rows, and later all is well."""
+    number, ill = getattr(errno, error), True
+    upstream.default = says(*UNSURE)
+    address = serve()
+    for name in ("ended", "set_gauges"):
+        real = getattr(Metrics, name)
+
+        def failing(*rest: Any, real: Any = real) -> Any:
+            if ill:
+                raise OSError(number, os.strerror(number))
+            return real(*rest)
+
+        monkeypatch.setattr(Metrics, name, failing)
+    reply = httpx.post(address + CHAT, json={"model": "m", "messages": ASK})
+    assert (reply.status_code, reply.json()["hedgerow"]["status"]) == (200, "hedged")
+    scrape = httpx.get(address + "/metrics")
+    assert (scrape.status_code, os.strerror(number) in scrape.text) == (503, True)
+    ill = False
+    assert httpx.post(address + CHAT, json={"model": "m", "messages": ASK}).status_code == 200
+    text = httpx.get(address + "/metrics").text
+    assert 'hedgerow_background_failures_total{task="metrics"} 2.0' in text
+    assert "hedgerow_audit_rows_lost_total 0.0" in text

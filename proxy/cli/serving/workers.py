@@ -16,6 +16,8 @@ from pathlib import Path
 import structlog
 from prometheus_client.multiprocess import mark_process_dead
 
+from ...monitoring.metrics import release
+
 log = structlog.get_logger(__name__)
 
 LOOK_S = 0.2
@@ -84,6 +86,7 @@ def _keep_running(config: Path, listener: socket.socket, parent: int, count: int
             for process in [process for process in running if process.poll() is not None]:
                 lived = time.monotonic() - running.pop(process)
                 mark_process_dead(process.pid)  # type: ignore[no-untyped-call]
+                release(Path(os.environ["PROMETHEUS_MULTIPROC_DIR"]), process.pid)
                 if lived < SHORT_LIFE_S and not running:
                     return process.returncode or 1
                 failures = failures + 1 if lived < SHORT_LIFE_S else 0

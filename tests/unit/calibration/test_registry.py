@@ -1,6 +1,8 @@
 """Stored maps: immutable versions, fallback order, warnings, and files that cannot be trusted."""
 
+import errno
 import json
+import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -111,3 +113,56 @@ def test_maps_of_two_signals_are_active_at_one_place(registry):
     }
     assert [active.warnings for active in found.values()] == [(), ()]
     assert sorted(a.version for a in registry.assignments()) == ["claims", "newer"]
+
+
+class Failing:
+    """A file whose text cannot be flushed."""
+
+    def __init__(self, file, number):
+        self.file, self.number = file, number
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.file.close()
+
+    def write(self, text):
+        return self.file.write(text[: len(text) // 2])
+
+    def flush(self):
+        raise OSError(self.number, os.strerror(self.number))
+
+
+@pytest.mark.parametrize("operation", ["open", "fdopen", "fsync", "link", "replace", "mkdir"])
+@pytest.mark.parametrize("error", ["ENOSPC", "EIO", "EROFS", "EPIPE", "EACCES", "ENOENT"])
+def test_a_write_that_fails_leaves_nothing_and_can_be_repeated(registry, monkeypatch, operation, error):
+    """The maps that were there are as they were, no half of a file stays, and with the disk well again the same calls succeed."""
+    if operation != "mkdir":
+        registry.add("old", fitted())
+        registry.activate("old")
+    number, real = getattr(errno, error), getattr(os, operation)
+
+    def failing(*rest, **more):
+        if operation == "fdopen":
+            return Failing(real(*rest, **more), number)
+        raise OSError(number, os.strerror(number))
+
+    def work():
+        registry.add("new", fitted())
+        registry.activate("new")
+
+    before = {path: path.read_bytes() for path in registry.folder.rglob("*") if path.is_file()}
+    with monkeypatch.context() as ill:
+        ill.setattr(os, operation, failing)
+        with pytest.raises(OSError) as raised:
+            work()
+        assert raised.value.errno == number
+    after = {path: path.read_bytes() for path in registry.folder.rglob("*") if path.is_file()}
+    after.pop(registry.folder / "maps" / "new.json", None)  # whole, if only its activation failed
+    assert after == before
+    if (registry.folder / "maps" / "new.json").exists():
+        registry.activate("new")
+    else:
+        work()
+    assert registry.active(route="r", model="m").version == "new"

@@ -7,6 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from hedgerow.proxy.monitoring.metrics import RESERVED_BYTES
+
 WORKER = """
 from hedgerow.proxy.monitoring.arms import Comparison, Gap
 from hedgerow.proxy.monitoring.drift import RouteHealth
@@ -32,3 +36,48 @@ def test_series_of_routes_are_one_for_all_workers(tmp_path: Path) -> None:
     ):
         assert lines.count(series) == 1
     assert not [line for line in lines if "pid=" in line]
+
+
+RESERVED = """
+import os, sys
+from pathlib import Path
+from hedgerow.proxy.errors import ConfigError
+from hedgerow.proxy.monitoring import metrics
+
+real = getattr(os, sys.argv[1])
+
+
+def failing(*_, **__):
+    raise OSError(28, "No space left on device")
+
+
+setattr(os, sys.argv[1], failing)
+try:
+    metrics.Metrics()
+except ConfigError as error:
+    print(error)
+setattr(os, sys.argv[1], real)
+running = metrics.Metrics()
+running.ended("r", "on", "hedged", "", 0.1)
+running.exposition()
+folder = Path(os.environ["PROMETHEUS_MULTIPROC_DIR"])
+print(min(path.stat().st_blocks * 512 for path in folder.iterdir()))
+metrics.release(folder, os.getpid())
+print(max(path.stat().st_size for path in folder.iterdir()))
+print(running.exposition().decode().count('hedgerow_requests_total{mode="on",reason="",route="r",status="hedged"} 1.0'))
+"""
+
+
+@pytest.mark.parametrize("operation", ["open", "posix_fallocate"])
+def test_a_worker_takes_the_room_of_its_metrics_at_its_start(tmp_path: Path, operation: str) -> None:
+    """Else a full disk would kill it later, at any request (SIGBUS). Where there is none it says so in a sentence; what it did not need is given back
+    when it has ended, and its counts stay."""
+    environment = os.environ | {"PROMETHEUS_MULTIPROC_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", RESERVED, operation]
+    said, least, most, counted = subprocess.run(
+        command, env=environment, check=True, capture_output=True, text=True
+    ).stdout.splitlines()
+    assert "No space left on device; make room there, or set TMPDIR" in said
+    assert int(least) >= RESERVED_BYTES
+    assert 0 < int(most) < 20_000
+    assert counted == "1"

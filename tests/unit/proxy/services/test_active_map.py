@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -79,3 +81,36 @@ def test_a_missing_map_counts_as_none_and_is_a_problem(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="signal"):
         maps.check(route, "token")
     maps.check(route, "semantic")
+
+
+@pytest.mark.parametrize("operation", ["stat", "read_text"])
+@pytest.mark.parametrize("error", ["ENOSPC", "EIO", "EROFS", "EPIPE", "EACCES", "ENOENT"])
+def test_a_folder_that_cannot_be_read_is_told_and_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, operation: str, error: str
+) -> None:
+    """While the disk fails answers are uncalibrated, with the reason where it can be told; with the disk well again the map is back."""
+    number, ill, real = getattr(errno, error), False, getattr(Path, operation)
+
+    def failing(path: Path, *rest: Any, **more: Any) -> Any:
+        if ill and path.is_relative_to(tmp_path):
+            raise OSError(number, os.strerror(number), str(path))
+        return real(path, *rest, **more)
+
+    monkeypatch.setattr(Path, operation, failing)
+    maps, route = _maps(tmp_path)
+    settings = Settings(
+        upstreams={"u": {"provider": "openai", "base_url": "http://127.0.0.1:9/v1"}},  # type: ignore[dict-item]
+        routes=[route],
+        maps={"folder": tmp_path},  # type: ignore[arg-type]
+    )
+    os.utime(tmp_path / "active.json", ns=(1, 1))
+    ill = True
+    maps.refresh(settings)
+    ill_map = maps.active(route, "m", "semantic")
+    assert ill_map.version is None
+    if (operation, error) != ("stat", "ENOENT"):  # else there is no folder, which is allowed
+        assert os.strerror(number) in maps.problems(settings)["test"]
+    ill = False
+    maps.refresh(settings)
+    assert maps.active(route, "m", "semantic").version == "semantic"
+    assert maps.problems(settings) == {}
