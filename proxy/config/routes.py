@@ -81,7 +81,8 @@ class SampleCache(Section):
     max_entries: Annotated[int, Field(ge=1)] = 1024
     """`memory`: maximum number of sets; the oldest is dropped first."""
     share_between_keys: bool = False
-    """Whether clients share answers. Otherwise key and organisation must be equal too."""
+    """Whether clients with different keys share answers, where the upstream does not see these keys: named keys, and any key where the upstream has
+    its own `api_key`. Everything that it sees must be equal in any case."""
 
 
 class Adaptive(Section):

@@ -213,6 +213,10 @@ class Settings(BaseSettings):
         upstream = self.upstreams[name]
         return upstream.names if isinstance(upstream, GroupUpstream) else (name,)
 
+    def hides_keys(self, name: str) -> bool:
+        """Whether an upstream, or each member of a group, sees its own key in place of the client's, or none."""
+        return all(getattr(self.upstreams[member], "api_key", "") is not None for member in self.members(name))
+
     def converts(self, name: str, endpoint: str) -> bool:
         """Whether an upstream, or each member of a group, is called as chat for this endpoint."""
         return all(endpoint in getattr(self.upstreams[member], "converts", ()) for member in self.members(name))

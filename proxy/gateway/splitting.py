@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from ..config import Mode, Route
 from ..config.routes import Split
 from ..pipeline.job import Job, user_of
-from ..types import KEY_HEADERS, Json
+from ..types import Json
+from ..upstreams.egress import credentials
 
 
 def arm_of(route: Route, split: Split, job: Job, body: Json) -> Mode:
@@ -31,8 +32,10 @@ def _together(by: str, headers: Mapping[str, str], job: Job, body: Json) -> tupl
 
 
 def _key(headers: Mapping[str, str], job: Job) -> str | None:
-    """The name of the named key, else the first key that was sent."""
-    return job.key.name if job.key else next((headers[name] for name in KEY_HEADERS if name in headers), None)
+    """The name of the named key, else all the keys and tokens that were sent; a cookie only without any, since it changes."""
+    if job.key is not None:
+        return job.key.name
+    return "\0".join(value for _, value in credentials(headers)) or headers.get("cookie")
 
 
 def _opening(body: Json) -> str:

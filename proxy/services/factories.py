@@ -53,7 +53,15 @@ def route_pipelines(
     prices = open_prices(settings.prices)
     only = only_models(settings)
     contexts = (
-        RouteContext(r, upstreams, partial(maps.active, r), partial(maps.standing, r), editors, only)
+        RouteContext(
+            r,
+            upstreams,
+            partial(maps.active, r),
+            partial(maps.standing, r),
+            editors,
+            only,
+            settings.hides_keys(r.upstream),
+        )
         for r in calibrating
     )
     return {context.route.name: route_pipeline(context, placer, prices) for context in contexts}
@@ -79,7 +87,7 @@ def route_pipeline(context: RouteContext, placer: Placer, prices: Prices) -> Rou
         signal=signal.load()(context),
         active_map=lambda model: context.active_map(model, route.signal),
         field_map=lambda model: context.active_map(model, "semantic"),
-        sharing=_sharing(route),
+        sharing=_sharing(route, hides_keys=context.hides_keys),
         grader=_grader(context),
         needs_logprobs=signal.needs_logprobs,
         placer=placer,
@@ -190,7 +198,7 @@ def always(supporter: Supporter) -> SupporterFactory:
     return lambda _asker, _spent: supporter
 
 
-def _sharing(route: Route) -> Sharing:
+def _sharing(route: Route, *, hides_keys: bool) -> Sharing:
     """Sample sharing of a route, with its cache if it has one.
 
     Raises:
@@ -198,10 +206,14 @@ def _sharing(route: Route) -> Sharing:
     """
     settings = route.sampling.cache
     if settings is None:
-        return Sharing()
-    if settings.store == "redis":
-        return Sharing(RedisCache(settings.url or "", settings.ttl_s))
-    return Sharing(MemoryCache(settings.ttl_s, settings.max_entries))
+        return Sharing(hides_keys=hides_keys)
+    is_shared = settings.store == "redis"
+    cache = (
+        RedisCache(settings.url or "", settings.ttl_s)
+        if is_shared
+        else MemoryCache(settings.ttl_s, settings.max_entries)
+    )
+    return Sharing(cache, hides_keys=hides_keys)
 
 
 def _grader(context: RouteContext) -> RouteGrader | None:

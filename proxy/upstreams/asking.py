@@ -68,6 +68,7 @@ class RouteContext:
         standing: the current certificate for a map and a signal; None if the route promises nothing.
         editors: what is known of the editors of this process; None if no editor is asked.
         only_models: by upstream that has one model alone, the model's name.
+        hides_keys: whether the route's upstream sees its own key in place of the client's.
     """
 
     route: Route
@@ -76,6 +77,7 @@ class RouteContext:
     standing: Callable[[str | None, str], Standing | None] = lambda _map_id, _signal: None
     editors: Readiness | None = None
     only_models: Mapping[str, str] = field(default_factory=dict)
+    hides_keys: bool = False
 
     def upstream(self, name: str | None = None) -> Upstream:
         """The named upstream, or the route's own; another one sees nothing of who the client is."""

@@ -22,6 +22,8 @@ KEEP_S = 4.0
 Shorter than the 5 seconds after which uvicorn (and so vLLM) and Node close idle connections, possibly just when the
 next call is sent.
 """
+REST_S = 0.05
+"""Seconds that a connection rests, if another is free: an answer too many that arrives by then closes it, later it would pass for the next one."""
 SECOND_ADDRESS_S = 0.25
 """Seconds that the first address of a host may take before the next is tried in parallel."""
 ADDRESSES_S = 10.0
@@ -73,11 +75,12 @@ class Connections:
         return Asked(self, method, target, headers, body)
 
     async def take(self) -> Connection:
-        """A connection for one call: the most recently used one, or a new one."""
+        """A connection for one call: the most recently used one, or if that has not rested the longest idle one, or a new one."""
         await self._slots.acquire()
+        now = asyncio.get_running_loop().time()
         try:
             while self._idle:
-                kept = self._idle.pop()
+                kept = self._idle.pop() if now - self._idle[-1].idle_since >= REST_S else self._idle.popleft()
                 if kept.is_usable(KEEP_S):
                     return kept
                 kept.close()

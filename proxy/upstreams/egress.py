@@ -50,6 +50,8 @@ HARMLESS = frozenset(
     ]
 )
 """Headers that say nothing of who the client is: all that another upstream than the route's sees."""
+OF_A_BODY_AS_IT_CAME = frozenset(["accept-encoding", "content-encoding", "content-type"])
+"""Headers that calls of our own (samples, models) do not take over from the client: their bodies are ours, in JSON."""
 OWN_HEADERS = "x-hedgerow-"
 """Prefix of headers that only the proxy sets; an upstream's own are not passed on."""
 OF_THE_HOST = (
@@ -126,6 +128,11 @@ def clients_own(pairs: Sequence[Pair], ours: Ours) -> list[Pair]:
 def harmless(headers: Mapping[str, str]) -> dict[str, str]:
     """The headers for another upstream than the route's: a client's key is for the upstream of its route."""
     return {name: value for name, value in headers.items() if name in HARMLESS}
+
+
+def of_a_sample(headers: Mapping[str, str]) -> list[Pair]:
+    """The client's headers that every call for samples takes along."""
+    return [pair for pair in headers.items() if pair[0] not in OF_A_BODY_AS_IT_CAME]
 
 
 class UpstreamKey(NamedTuple):

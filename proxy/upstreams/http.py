@@ -19,7 +19,7 @@ from .answers import checked_completion
 from .connections import PORTS, Asked, Connections, authority
 from .dialects.served import whole
 from .dialects.table import DIALECTS
-from .egress import UpstreamKey, leaving, passed_on
+from .egress import UpstreamKey, leaving, of_a_sample, passed_on
 from .retries import with_retries
 from .wire import Answer
 
@@ -147,9 +147,7 @@ class HttpModel:
 
     async def _complete_once(self, call: Call) -> Json:
         headers = self._headers(
-            ((name, value) for name, value in call.headers.items() if name != "content-encoding"),
-            ("content-type", "application/json"),
-            ("accept-encoding", "identity"),
+            of_a_sample(call.headers), ("content-type", "application/json"), ("accept-encoding", "identity")
         )
         target, data = self._target(call.target or call.path), orjson.dumps(call.body)
         async with self._connections.ask("POST", target, headers, data) as answer:
@@ -207,7 +205,7 @@ class HttpModel:
 
     async def models(self, headers: Mapping[str, str]) -> list[Json]:
         """See `Upstream`."""
-        sent = self._headers(headers.items(), ("accept-encoding", "identity"))
+        sent = self._headers(of_a_sample(headers), ("accept-encoding", "identity"))
         async with self._connections.ask("GET", self._target("/models"), sent, b"") as answer:
             body = await self._read(answer)
         self.check_status(answer.status)
@@ -248,6 +246,5 @@ class HttpModel:
         await self._connections.aclose()
 
     def _headers(self, pairs: Iterable[tuple[str, str]], *set_here: tuple[str, str]) -> list[tuple[str, str]]:
-        """What leaves of these headers, with `set_here` in place of the client's."""
-        replaced = {name for name, _ in set_here}
-        return [*leaving((pair for pair in pairs if pair[0] not in replaced), self._key), *set_here]
+        """What leaves of these headers, and what is added here."""
+        return [*leaving(pairs, self._key), *set_here]

@@ -108,7 +108,7 @@ def test_a_failure_is_told_to_all_and_kept_for_nobody(serve: Any, client_of: Any
 
 
 def test_a_cache_in_memory(serve: Any, client_of: Any, upstream: Upstream) -> None:
-    """A later equal request draws nothing until the set is too old; another client's does, unless keys share."""
+    """A later equal request draws nothing until the set is too old; another client's does, unless keys share that the upstream does not see."""
     upstream.default = says("Canberra.", "Sydney.")
     address = serve(sampling={"cache": {"ttl_s": 3.0}})
     client, other = client_of(address), client_of(address, api_key="sk-other")
@@ -121,10 +121,13 @@ def test_a_cache_in_memory(serve: Any, client_of: Any, upstream: Upstream) -> No
     time.sleep(3.1)
     _ask(client)
     assert len(upstream.calls) == 3
-    shared = serve(sampling={"cache": {"ttl_s": 60, "share_between_keys": True, "max_entries": 1}})
-    for key in ("sk-a", "sk-b"):
-        _ask(client_of(shared, api_key=key))
-    assert len(upstream.calls) == 4
+    between = {"cache": {"ttl_s": 60, "share_between_keys": True, "max_entries": 1}}
+    for settings, calls in (({"api_key": "sk-ours"}, 1), ({}, 2)):  # the upstream cannot tell them apart, or can
+        upstream.calls.clear()
+        shared = serve(sampling=between, upstream_settings=settings)
+        for key in ("sk-a", "sk-b"):
+            _ask(client_of(shared, api_key=key))
+        assert len(upstream.calls) == calls
 
 
 def test_what_is_erased_is_not_kept_for_equal_requests(serve: Any, client_of: Any, upstream: Upstream) -> None:

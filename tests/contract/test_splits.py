@@ -89,6 +89,12 @@ def test_a_conversation_stays_in_its_arm(serve: Any, upstream: Upstream, tmp_pat
             {"headers": {"authorization": "Bearer sk-a"}},
             lambda i: {"headers": {"authorization": f"Bearer sk-{i}"}},
         ),
+        (
+            "key",
+            {"headers": {"ocp-apim-subscription-key": "a", "x-request-id": "1", "cookie": "b=1"}},
+            lambda i: {"headers": {"ocp-apim-subscription-key": f"s{i}"}},
+        ),
+        ("key", {"headers": {"cookie": "who=a"}}, lambda i: {"headers": {"cookie": f"who={i}"}}),
         ("header:X-Session", {"headers": {"x-session": "s"}}, lambda i: {"headers": {"x-session": f"s{i}"}}),
     ],
 )

@@ -84,11 +84,9 @@ async def draw_answers(run: Run, pipeline: RoutePipeline, serving: Awaitable[Jso
         def for_everybody(arrived: Arrived) -> Awaitable[None]:
             return _Drawing(job, pipeline, arrived, worth).all(first, serving)
 
-        run.drawn_from(
-            await pipeline.sharing.draw(
-                key_of(job, asked_at(pipeline.upstream, settled=True)), for_everybody, run.arrived
-            )
-        )
+        sharing, member = pipeline.sharing, asked_at(pipeline.upstream, settled=True)
+        key = key_of(job, member, hides_keys=sharing.hides_keys)
+        run.drawn_from(await sharing.draw(key, for_everybody, run.arrived))
     else:
         await _Drawing(job, pipeline, run.arrived, worth).all(first, serving)
     if worth is not None and run.result.drawn.source == "upstream":

@@ -1,8 +1,9 @@
 """Equal requests share their samples: concurrent requests, and, if the route has a cache, later ones. With a cache in Redis, concurrent
 requests of several processes share them too.
 
-Equal means equal in everything that reaches the model: route, path, the request's own fields, the route's sampling, and the client's key
-and organisation unless the route shares between keys. Drawing goes on as long as at least one request waits for it.
+Equal means that an upstream cannot tell the requests apart: target with its query, body, and every header that it sees, less the few that
+cannot matter to an answer (`CANNOT_MATTER`). Nothing here knows which of them identify a client. Drawing goes on as long as at least one
+request waits for it.
 """
 
 from __future__ import annotations
@@ -17,14 +18,34 @@ from typing import Protocol
 import orjson
 
 from ...types import Json
+from ...upstreams.egress import UpstreamKey, leaving, of_a_sample
 from ..job import Job
 from ..result import Source
 
 Arrived = Callable[[Json], None]
 """Receives each completion object on arrival, so that it is kept if a later call fails. Receivers must not change the object."""
 Work = Callable[[Arrived], Awaitable[None]]
-IDENTITY = ("authorization", "x-api-key", "api-key", "openai-organization", "openai-project")
-"""Headers that identify the client."""
+CANNOT_MATTER = frozenset(
+    [
+        "user-agent",
+        "x-stainless-retry-count",
+        "traceparent",
+        "tracestate",
+        "b3",
+        "x-b3-traceid",
+        "x-b3-spanid",
+        "x-b3-parentspanid",
+        "x-b3-sampled",
+        "x-amzn-trace-id",
+        "x-cloud-trace-context",
+        "x-request-id",
+        "x-client-request-id",
+        "x-correlation-id",
+    ]
+)
+"""Headers that differ between equal requests and say nothing to a model: the program, ids of traces and of requests, the number of the attempt."""
+
+ANY_KEY = UpstreamKey("")
 
 
 class SampleCache(Protocol):
@@ -61,10 +82,14 @@ class _Drawing:
 
 
 class Sharing:
-    """The samples that one route is drawing now, and its cache if it has one."""
+    """The samples that one route is drawing now, and its cache if it has one.
 
-    def __init__(self, cache: SampleCache | None = None) -> None:
-        self._cache = cache
+    Attributes:
+        hides_keys: whether the route's upstream sees its own key in place of the client's.
+    """
+
+    def __init__(self, cache: SampleCache | None = None, *, hides_keys: bool = False) -> None:
+        self._cache, self.hides_keys = cache, hides_keys
         self._under_way: dict[str, _Drawing] = {}
 
     async def draw(self, key: str, work: Work, arrived: Arrived) -> Source:
@@ -140,13 +165,22 @@ class Sharing:
             await self._cache.aclose()
 
 
-def key_of(job: Job, member: str = "") -> str:
-    """The key of a job's sample set, in hex; `member` is the group member that must draw it."""
-    sampling = job.route.sampling
-    asked = {name: value for name, value in job.body.items() if name not in ("stream", "stream_options")}
+def key_of(job: Job, member: str = "", *, hides_keys: bool = False) -> str:
+    """The key of a job's sample set, in hex.
+
+    Args:
+        job: the request.
+        member: the group member that must draw the set.
+        hides_keys: whether the upstream sees its own key in place of the client's; then clients share if the route shares between keys.
+    """
+    route, sampling = job.route, job.route.sampling
     between_keys = sampling.cache is not None and sampling.cache.share_between_keys
-    who = [] if between_keys else [job.headers.get(name) for name in IDENTITY]
-    who += [job.key.name] if job.key is not None and not between_keys else []
-    parts = [job.route.name, job.path, job.model, asked, sampling.model_dump(exclude={"cache"}), job.route.signal, who]
-    parts += [member] if member else []
-    return hashlib.sha256(orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)).hexdigest()
+    sent = leaving(of_a_sample(job.headers), ANY_KEY if between_keys and hides_keys else None)
+    who = "" if between_keys or job.key is None else job.key.name
+    asked = {name: value for name, value in job.body.items() if name not in ("stream", "stream_options")}
+    parts = (
+        (route.name, route.signal, sampling.model_dump_json(exclude={"cache"}), member, who, job.idempotency_key),
+        (job.path, job.target, job.model, asked),
+        sorted(pair for pair in sent if pair[0] not in CANNOT_MATTER),
+    )
+    return hashlib.sha256(orjson.dumps(parts)).hexdigest()

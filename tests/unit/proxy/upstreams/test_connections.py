@@ -94,6 +94,28 @@ def test_calls_in_a_row_share_a_connection() -> None:
     asyncio.run(work())
 
 
+def test_a_connection_rests_where_another_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that an answer too many is seen before the connection is used again; without haste the last one is used, and the others may close."""
+
+    async def work(rest_s: float) -> list[Any]:
+        monkeypatch.setattr("hedgerow.proxy.upstreams.connections.REST_S", rest_s)
+        async with connected() as (_, connections):
+            taken = [await connections.take() for _ in range(3)]
+            for connection in taken:
+                answer = await connection.ask(b"GET / HTTP/1.1\r\n\r\n", b"")
+                assert [piece async for piece in answer] == [JSON]
+                connections.give_back(connection)
+            used = []
+            for _ in range(4):
+                async with connections.ask("GET", "/", [], b"") as answer:
+                    used.append(taken.index(answer._connection))
+                    assert [piece async for piece in answer] == [JSON]
+            return used
+
+    assert asyncio.run(work(3600.0)) == [0, 1, 2, 0]
+    assert asyncio.run(work(0.0)) == [2, 2, 2, 2]
+
+
 @pytest.mark.parametrize("answer", [PLAIN.replace(b"OK\r\n", b"OK\r\nconnection: close\r\n"), PLAIN + b"more"])
 def test_a_connection_that_cannot_be_kept_is_not(answer: bytes) -> None:
     """The next call has one of its own."""
