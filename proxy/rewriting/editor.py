@@ -117,6 +117,8 @@ def read_reply(reply: str, task: Task) -> Marks:
     if read.edits and not task.may_replace:
         raise ValueError("changes an answer that the reader has already")
     ids = {match.hedge.phrase: match.hedge.id for match in task.hedges if match.hedge.phrase}
+    if any(edit.sentence - 1 in task.sure_sentences for edit in read.edits):
+        raise ValueError("changes a sentence whose claims are sure")
     edits = tuple(_placed(edit, task, ids) for edit in read.edits)
     applied(task.draft, edits)
     return Marks(edits, _note(read.note, ids), bool(read.claims))

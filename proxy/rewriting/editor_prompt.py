@@ -101,6 +101,12 @@ class Task:
     voice: Voice = "first person"
     may_replace: bool = True
 
+    @property
+    def sure_sentences(self) -> frozenset[int | None]:
+        """The sentences whose claims are all plain, if others are not."""
+        low = {claim.sentence for claim in self.claims if band_of(claim.mean) != "plain"}
+        return frozenset(claim.sentence for claim in self.claims) - low if low else frozenset()
+
     def message(self) -> str:
         """The user message. The marks around question and answer carry a code that neither can know."""
         code = sha256(f"{self.question}\0{self.draft}".encode(errors="replace")).hexdigest()[:8]

@@ -13,6 +13,7 @@ from starlette.responses import JSONResponse
 from typer.testing import CliRunner
 
 from hedgerow.proxy.cli import app
+from tests.support.editing import worded_locally
 from tests.support.upstream import Upstream, completion, fails
 
 RIVERS = 60
@@ -38,7 +39,7 @@ def experiment(tmp_path: Path, upstream: Upstream) -> Path:
     """An experiment of one route and one set of questions, in a folder of its own."""
     upstream.default = answer
     named = {"provider": "openai", "base_url": upstream.url, "retries": 0}
-    route = {"name": "mine", "upstream": "scripted", "model": "m", "sampling": {"n": 5}}
+    route = worded_locally({"name": "mine", "upstream": "scripted", "model": "m", "sampling": {"n": 5}})
     (tmp_path / "config.yaml").write_text(yaml.safe_dump({"upstreams": {"scripted": named}, "routes": [route]}))
     rows = [{"question": f"Which river is number {i}?", "gold": ["Danube"]} for i in range(RIVERS)]
     (tmp_path / "rivers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
