@@ -104,7 +104,7 @@ def _settings(own: Logged, other: Logged, **route: Any) -> dict[str, Any]:
     parts = {
         "equivalence": "llm",
         "judge": elsewhere,
-        "rewriting": {"rewriter": "llm", **elsewhere},
+        "rewriting": {"by": "editor", **elsewhere},
         "grading": {"share": 1.0, **elsewhere},
         "policy": {"low_confidence": "escalate", "escalate_to": "other"},
     }
