@@ -5,9 +5,14 @@ A command is a function in a file of its own and one line in `COMMANDS`. Its mod
 
 from __future__ import annotations
 
+import signal
+import sys
+
+if sys.argv[1:2] == ["serve"]:  # before anything is loaded: signals wait until somebody can handle them
+    signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGHUP, signal.SIGINT, signal.SIGTERM))
+
 import codecs
 import gc
-import sys
 from importlib import import_module, metadata
 from io import TextIOWrapper
 from typing import Annotated, Any, NamedTuple, TextIO

@@ -55,7 +55,10 @@ async def open_reloader(
         stack.push_async_callback(_give_up_duties, base.audit)
         stack.push_async_callback(base.supervisor.aclose)
         if threading.current_thread() is threading.main_thread():  # only the main thread can handle signals
-            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reloader.wake.set)
+            loop = asyncio.get_running_loop()
+            signal.signal(signal.SIGHUP, lambda *_: loop.call_soon_threadsafe(reloader.wake.set))
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGHUP])
+            stack.callback(signal.pthread_sigmask, signal.SIG_BLOCK, [signal.SIGHUP])
         _start_loops(base, reloader)
         yield reloader
 

@@ -23,7 +23,7 @@ from ...supervision import Supervisor
 from ..shared.messages import stop
 from ..shared.options import CONFIG, ConfigPath
 from .memory import give_back
-from .workers import end_with, supervise
+from .workers import SIGNALS, end_with, supervise
 
 SHUTDOWN_S = 30
 """Seconds that requests in flight have to finish when the proxy is stopped."""
@@ -57,10 +57,10 @@ def serve(
     supervisor = Supervisor()
     set_up_logging(settings.log, supervisor)
     if parent_fd is not None:
-        end_with(parent_fd)
+        end_with(parent_fd, supervisor)
     with _listen(settings.server.host, settings.server.port) if fd is None else socket.socket(fileno=fd) as listener:
         if workers > 1:
-            raise typer.Exit(supervise(config, listener, workers))
+            raise typer.Exit(supervise(config, listener, workers, supervisor))
         _serve(settings, config, listener, _report_ready(ready_fd), supervisor)
 
 
@@ -113,17 +113,25 @@ def _sentence(failure: Exception) -> str:
 
 
 def _server(options: uvicorn.Config) -> uvicorn.Server:
-    """A server that exits with status 0 when it is stopped, instead of by the signal, so that queued log lines are written."""
+    """A server that exits with status 0 when it is stopped, instead of by the signal, so that waiting rows and log lines are written. A second
+    SIGINT cuts requests off, and not these.
+    """
 
     class Server(uvicorn.Server):
         @contextmanager
         def capture_signals(self) -> Iterator[None]:
-            before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, self.handle_exit)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT, signal.SIGTERM))
             try:
                 yield
             finally:
-                for number, handler in before.items():
-                    signal.signal(number, handler)
+                signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # it ends, and nothing changes that
+
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().shutdown(sockets)
+            if self.force_exit:
+                await self.lifespan.shutdown()
 
     return Server(options)
 

@@ -2,50 +2,72 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import select
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import structlog
 from prometheus_client.multiprocess import mark_process_dead
 
 from ...monitoring.metrics import release
+from ...supervision import Supervisor
+from ..shared.messages import stop
 
 log = structlog.get_logger(__name__)
 
+SIGNALS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
+"""Held back until somebody can handle them: by their default action each would end the process. Processes inherit that from the one that starts them."""
 LOOK_S = 0.2
 SHORT_LIFE_S = 5.0
-"""A process that ends sooner counts as failed to start: the next one waits, longer each time."""
+"""A process that serves for a shorter time counts as failed to start: the next one waits, longer each time."""
 LONGEST_PAUSE_S = 60.0
 """Longest wait of a successor in seconds, while others serve."""
+METRICS = "hedgerow-metrics-"
 
 
-def supervise(config: Path, listener: socket.socket, count: int) -> int:
+@dataclass(slots=True)
+class _Worker:
+    """A serving process; `ready` is a pipe that can be read as soon as it serves or has ended."""
+
+    process: subprocess.Popen[bytes]
+    ready: int
+    served_at: float | None = None
+
+
+def supervise(config: Path, listener: socket.socket, count: int, supervisor: Supervisor) -> int:
     """Serve with `count` processes until stopped; a process that dies is replaced. The first one starts alone, so that an error that prevents all
-    from starting is reported once. A successor that cannot start (the store is down) is tried again as long as another process serves. Their
-    metrics are in one folder, so that a scrape of any of them covers all.
+    from starting is reported once. A successor that cannot start (the store is down) is tried again as long as another process serves, and one
+    that a signal ended always. Their metrics are in one folder, so that a scrape of any of them covers all.
 
     Returns:
         Exit status: 0, or that of the last process if it failed to start.
     """
     parent, held = os.pipe()  # the workers read the end of this process from it; `held` is open here alone
-    with tempfile.TemporaryDirectory(prefix="hedgerow-metrics-") as metrics:
-        os.environ["PROMETHEUS_MULTIPROC_DIR"] = metrics
+    with _metrics_folder() as (metrics, lock):
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(metrics)
+        workers = _Workers(config, (listener.fileno(), parent, lock), count, metrics)
         try:
-            return _keep_running(config, listener, parent, count)
+            supervisor.take_turns("workers", workers.turn)
+            return workers.status
         finally:
+            listener.close()  # else the system would accept connections that nobody answers
+            workers.stop()
             os.close(parent)
             os.close(held)
 
 
-def end_with(parent: int) -> None:
+def end_with(parent: int, supervisor: Supervisor) -> None:
     """End this process, as on SIGTERM, when the one that started it is gone: without it nobody replaces, reloads or stops this one, and it would
     keep the port.
 
@@ -53,80 +75,117 @@ def end_with(parent: int) -> None:
         parent: descriptor of a pipe whose other end is open in that process alone.
     """
 
-    def wait() -> None:
+    def wait() -> bool:
         os.read(parent, 1)
         os.kill(os.getpid(), signal.SIGTERM)
+        return False
 
-    threading.Thread(target=wait, name="parent", daemon=True).start()
-
-
-def _keep_running(config: Path, listener: socket.socket, parent: int, count: int) -> int:
-    running: dict[subprocess.Popen[bytes], float] = {}
-    stopping, failures, not_before = False, 0, 0.0
-
-    def stop(*_: object) -> None:
-        nonlocal stopping
-        stopping = True
-
-    def reload(*_: object) -> None:
-        for process in running:
-            process.send_signal(signal.SIGHUP)
-
-    for number, handler in ((signal.SIGTERM, stop), (signal.SIGINT, stop), (signal.SIGHUP, reload)):
-        signal.signal(number, handler)
-    try:
-        first, ready = _start(config, listener, parent, report=True)
-        running[first] = time.monotonic()
-        while not stopping and not select.select([ready], [], [], LOOK_S)[0]:
-            pass
-        if not stopping and not os.read(ready, 1):
-            return _never_served(first)
-        os.close(ready)
-        while not stopping:
-            for process in [process for process in running if process.poll() is not None]:
-                lived = time.monotonic() - running.pop(process)
-                mark_process_dead(process.pid)  # type: ignore[no-untyped-call]
-                release(Path(os.environ["PROMETHEUS_MULTIPROC_DIR"]), process.pid)
-                if lived < SHORT_LIFE_S and not running:
-                    return process.returncode or 1
-                failures = failures + 1 if lived < SHORT_LIFE_S else 0
-                pause = min(LONGEST_PAUSE_S, 2.0**failures) if failures else 0.0
-                not_before = time.monotonic() + pause
-                log.error(
-                    "worker_ended", pid=process.pid, status=process.returncode, lived_s=round(lived, 1), next_in_s=pause
-                )
-            while len(running) < count and time.monotonic() >= not_before:
-                running[_start(config, listener, parent)[0]] = time.monotonic()
-            time.sleep(LOOK_S)
-        return 0
-    finally:
-        listener.close()  # else the system would accept connections that nobody answers
-        for process in running:
-            process.terminate()
-        for process in running:
-            process.wait()
+    supervisor.thread("parent", wait)
 
 
-def _never_served(first: subprocess.Popen[bytes]) -> int:
-    """Exit status of the command whose first process ended before it served. That process has said why, unless it was killed."""
-    status = first.wait()
-    if status < 0:
-        log.error("worker_ended", pid=first.pid, status=status)
-    return status or 1
+class _Workers:
+    """The workers of a command, looked after turn by turn.
+
+    Attributes:
+        status: the command's exit status.
+    """
+
+    def __init__(self, config: Path, descriptors: Sequence[int], count: int, metrics: Path) -> None:
+        self.status = 0
+        self._config, self._descriptors, self._count, self._metrics = config, descriptors, count, metrics
+        self._running: list[_Worker] = []
+        self._first = True
+        self._failures, self._not_before = 0, 0.0
+
+    def turn(self) -> bool:
+        """Start what is missing, and look for a while for a signal, and for processes that serve or have ended; False: stop."""
+        missing = (1 if self._first else self._count) - len(self._running)
+        for _ in range(missing if time.monotonic() >= self._not_before else 0):
+            self._running.append(_start(self._config, self._descriptors))
+        came = signal.sigtimedwait(SIGNALS, LOOK_S)
+        if came is not None and came.si_signo != signal.SIGHUP:
+            return False
+        for worker in list(self._running):
+            if came is not None:
+                worker.process.send_signal(signal.SIGHUP)
+            if worker.served_at is None and select.select([worker.ready], [], [], 0)[0] and os.read(worker.ready, 1):
+                worker.served_at, self._first = time.monotonic(), False
+            if worker.process.poll() is not None and not self._replace(worker):
+                return False
+        return True
+
+    def _replace(self, worker: _Worker) -> bool:
+        """Let a process that has ended have a successor; False if it could not start and no other is left. A signal's deaths say nothing of that."""
+        self._running.remove(worker)
+        os.close(worker.ready)
+        pid, status = worker.process.pid, worker.process.returncode
+        served_s = 0.0 if worker.served_at is None else time.monotonic() - worker.served_at
+        if worker.served_at is None and status > 0 and not self._running:
+            self.status = status
+            return False
+        self._failures = self._failures + 1 if served_s < SHORT_LIFE_S else 0
+        pause = min(LONGEST_PAUSE_S, 2.0**self._failures) if self._failures else 0.0
+        self._not_before = time.monotonic() + pause
+        log.error("worker_ended", pid=pid, status=status, served_s=round(served_s, 1), next_in_s=pause)
+        mark_process_dead(pid)  # type: ignore[no-untyped-call]
+        release(self._metrics, pid)
+        return True
+
+    def stop(self) -> None:
+        """Ask all processes to end, and wait until they have."""
+        for worker in self._running:
+            worker.process.terminate()
+        for worker in self._running:
+            worker.process.wait()
 
 
-def _start(
-    config: Path, listener: socket.socket, parent: int, *, report: bool = False
-) -> tuple[subprocess.Popen[bytes], int]:
-    """A process that serves on the socket, and a pipe that can be read as soon as it serves or has ended (-1: no report wanted)."""
-    command = [sys.executable, "-m", "hedgerow.proxy.cli", "serve", "--config", str(config)]
-    command += ["--fd", str(listener.fileno()), "--parent-fd", str(parent)]
-    if not report:
-        return subprocess.Popen(command, pass_fds=[listener.fileno(), parent]), -1  # noqa: S603 # our own command
+def _start(config: Path, descriptors: Sequence[int]) -> _Worker:
+    """A process that serves on the socket."""
+    listener, parent, _ = descriptors
     ready, write = os.pipe()
+    command = [sys.executable, "-m", "hedgerow.proxy.cli", "serve", "--config", str(config)]
+    command += ["--fd", str(listener), "--parent-fd", str(parent), "--ready-fd", str(write)]
     try:
-        command += ["--ready-fd", str(write)]
-        process = subprocess.Popen(command, pass_fds=[listener.fileno(), parent, write])  # noqa: S603 # our own command
+        process = subprocess.Popen(command, pass_fds=[*descriptors, write])  # noqa: S603 # our own command
+    except OSError:
+        os.close(ready)
+        raise
     finally:
         os.close(write)
-    return process, ready
+    return _Worker(process, ready)
+
+
+@contextmanager
+def _metrics_folder() -> Iterator[tuple[Path, int]]:
+    """A folder for the workers' metrics, and a lock on it that ends with the last of them: folders of commands that were killed are removed."""
+    place = Path(tempfile.gettempdir())
+    for left in place.glob(f"{METRICS}*"):
+        with suppress(OSError):
+            lock = _lock(left)
+            shutil.rmtree(left)
+            os.close(lock)
+    try:
+        folder = Path(tempfile.mkdtemp(prefix=METRICS))
+        lock = _lock(folder)
+    except OSError as error:
+        stop(f"the workers' metrics cannot be kept in {place}: {error.strerror}; make room there, or set TMPDIR", 1)
+    try:
+        yield folder, lock
+    finally:
+        os.close(lock)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _lock(folder: Path) -> int:
+    """A lock on a folder, as a descriptor.
+
+    Raises:
+        OSError: somebody has it.
+    """
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
