@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from starlette.applications import Starlette
 from starlette.routing import Mount, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from .api.bodies import StrictBodies
 from .api.faults import HANDLERS
 from .api.health import ROUTES
 from .api.routers import endpoints, own_paths
@@ -108,7 +108,7 @@ def application(
             on_ready()
             yield {"reloader": reloader}
 
-    pages, api = _Late(_pages), _Late(partial(endpoints, ROUTES))
+    pages, api = _Late(_pages), _Late(lambda: StrictBodies(endpoints(ROUTES)))
     app = Starlette(
         routes=[*ROUTES, *(Route(path, pages) for path in PAGES), Mount("/", api)],
         exception_handlers=HANDLERS,

@@ -24,7 +24,6 @@ Foreign exceptions are turned into these at the border file that talks to the fo
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import socket
@@ -33,6 +32,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .outcomes import Reason
+from .strict_json import loads
 
 if TYPE_CHECKING:
     from .types import Usage
@@ -224,8 +224,8 @@ class UpstreamRejected(UpstreamError):
     def sentence(self) -> str:
         """What happened, for a person: the status and, where the body is an error object, what the upstream says, in one line."""
         try:
-            said = " ".join(str(json.loads(self.raw_body)["error"]["message"]).split())
-        except (ValueError, KeyError, TypeError, RecursionError):  # not an error object
+            said = " ".join(str(loads(self.raw_body)["error"]["message"]).split())
+        except (ValueError, KeyError, TypeError):  # not an error object
             return self.message
         return f"{self.message}: {said[:300]}"
 

@@ -143,6 +143,7 @@ _HTTP = (
         two_lengths_in_other_letters=_kept(f"CONTENT-length: 5\r\ncontent-LENGTH: {_SIZE}\r\n", _BODY + _SECOND),
         a_list_of_lengths=_kept(f"content-length: {_SIZE}, {_SIZE}\r\n", _BODY),
         a_length_with_a_sign=_kept(f"content-length: +{_SIZE}\r\n", _BODY),
+        no_host=f"{_POST}\r\n{_CLOSE}{_LENGTH}\r\n".encode() + _BODY,
         a_length_in_hexadecimals=_kept(f"content-length: {hex(_SIZE)}\r\n", _BODY + _SECOND),
     ),
     *_kinds(
@@ -173,7 +174,6 @@ _HTTP = (
     *_kinds(
         End.SERVED,
         HTTP_10=f"POST {CHAT} HTTP/1.0\r\n{_LENGTH}\r\n".encode() + _BODY,
-        no_host=f"{_POST}\r\n{_CLOSE}{_LENGTH}\r\n".encode() + _BODY,
         one_byte_in_each_chunk=_raw(_POST, _CHUNKED, b"".join(b"1\r\n%c\r\n" % byte for byte in _BODY) + b"0\r\n\r\n"),
         one_byte_at_a_time=tuple(bytes([byte]) for byte in _chat()),
         an_expectation_of_100=(_raw(_POST, f"expect: 100-continue\r\n{_LENGTH}"), 0.05, _BODY),

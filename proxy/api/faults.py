@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import structlog
-from starlette.requests import Request
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
-from ..errors import Internal, NotFound, ProxyError, StoreError
+from ..errors import BadRequest, Internal, NotFound, ProxyError, StoreError
 
 log = structlog.get_logger(__name__)
 
@@ -65,9 +66,21 @@ async def _unknown_path(request: Request, error: Exception) -> Response:
     return JSONResponse(NotFound(message, code="unknown_path").body(), status)
 
 
+async def _refused(_request: Request, error: Any) -> Response:
+    """A refusal of the libraries that the endpoints are made with, in our form."""
+    return JSONResponse(BadRequest(str(error.detail)).body(), error.status_code, error.headers)
+
+
+async def _left(_request: Request, _error: Exception) -> Response:
+    """The client has left while it sent the body: nobody is there to answer, and nothing is wrong."""
+    return Response(status_code=400)
+
+
 HANDLERS: Mapping[Any, Any] = {
     ProxyError: _proxy_error,
     StoreError: _store_error,
+    HTTPException: _refused,
+    ClientDisconnect: _left,
     Exception: _fault,
     404: _unknown_path,
     405: _unknown_path,

@@ -40,12 +40,12 @@ def own_paths() -> Callable[[str], object]:
     """A predicate: whether the proxy answers a path itself; other paths go to an upstream.
 
     Ours is what lies outside `/v1/` and Azure's `/openai/`, each endpoint with everything below it, and near misses of these (another case, doubled slashes): a
-    key for our own endpoints never reaches a model provider. So do paths with `.` or `..` segments not, which mean another path there.
+    key for our own endpoints never reaches a model provider.
     """
     ours = "|".join(
         re.escape(path.removeprefix("/v1/")) + ("/*$" if path in UPSTREAMS_BELOW else "(?:/|$)") for path in ROUTERS
     )
-    return re.compile(rf"(?!/v1/|/openai/)|/v1/+(?:{ours})|.*/\.\.?(?:/|$)", re.IGNORECASE | re.DOTALL).match
+    return re.compile(rf"(?-i:(?!/v1/|/openai/))|/v1/+(?:{ours})", re.IGNORECASE).match
 
 
 def endpoints(probes: Sequence[Route]) -> Any:
@@ -74,11 +74,6 @@ def endpoints(probes: Sequence[Route]) -> Any:
 
 async def _invalid(_request: Request, error: Any) -> Response:
     fault = error.errors()[0]
-    if fault["type"] == "json_invalid":
-        unread = BadRequest(
-            f"the body is not valid JSON: {fault['ctx']['error']} at character {fault['loc'][-1]}", code="invalid_json"
-        )
-        return JSONResponse(unread.body(), unread.status)
     param = ".".join(str(part) for part in fault["loc"][1:]) or None
     refusal = BadRequest(f"{param or 'the body'}: {in_words(fault)}", param=param, code="invalid_type")
     return JSONResponse(refusal.body(), refusal.status)

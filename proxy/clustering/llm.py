@@ -6,13 +6,13 @@ answers fails the step with the reason `judge_nonsense`; nothing is guessed.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 
 from ..errors import StepFailed
 from ..outcomes import Reason
+from ..strict_json import loads
 from ..upstreams.asking import ClustererFactory, Prompting, RouteContext
 from .clusterer import JudgedClusterer, Pair
 from .rules import Judgement
@@ -70,10 +70,8 @@ def read_groups(reply: str, n: int) -> list[int]:
     """
     opening, closing = _OPENING.search(reply), deque(_CLOSING.finditer(reply), maxlen=1)
     try:
-        groups = (
-            json.loads(reply[opening.start() : reply.index("]", closing[0].end()) + 1]) if opening and closing else None
-        )
-    except (ValueError, RecursionError):  # not JSON, a number with thousands of digits, or thousands of brackets
+        groups = loads(reply[opening.start() : reply.index("]", closing[0].end()) + 1]) if opening and closing else None
+    except ValueError:
         groups = None
     if not isinstance(groups, list) or not all(isinstance(g, list) and g for g in groups):
         raise StepFailed("cluster", Reason.JUDGE_NONSENSE, "the judge's reply is not a list of groups")

@@ -6,7 +6,6 @@ with the words; if the model cannot be asked, the words alone decide, or the ste
 
 from __future__ import annotations
 
-import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
@@ -20,6 +19,7 @@ from ...lexicon.text.claims import Claim
 from ..computing import compute
 from ..errors import StepFailed
 from ..outcomes import Reason
+from ..strict_json import loads
 from ..types import ClaimSupport
 from ..upstreams.asking import Prompting, RouteContext, SupporterFactory
 from .support import SentenceSupport, features, probability, unread, weights_of
@@ -154,8 +154,8 @@ def texts_in(reply: str, count: int) -> list[str]:
         StepFailed: `judge_nonsense` if there is none.
     """
     try:
-        texts = json.loads(_list_in(reply))
-    except (ValueError, RecursionError):  # not JSON, a number with thousands of digits, or thousands of brackets
+        texts = loads(_list_in(reply))
+    except ValueError:
         texts = None
     if not isinstance(texts, list) or len(texts) != count or not all(isinstance(text, str) for text in texts):
         raise nonsense(f"is not a list of {count} texts")

@@ -6,13 +6,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 from urllib.parse import parse_qsl, quote
 
-import orjson
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from ..api.access import services_of
 from ..errors import StoreError
 from ..services.services import Services
+from ..strict_json import loads
 from ..types import Role
 from . import visitor as visitors
 from .render import page
@@ -75,7 +75,7 @@ async def fields_of(request: Request) -> Fields | None:
             return None
     try:
         if request.headers.get("content-type", "").startswith("application/json"):
-            fields = orjson.loads(data)
+            fields = loads(data)
         else:
             fields = dict(parse_qsl(data.decode()))
     except ValueError:

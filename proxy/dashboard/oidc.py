@@ -19,6 +19,7 @@ from starlette.responses import Response
 from ..api.access import services_of
 from ..config.access import Oidc
 from ..gateway.access import RANKS
+from ..strict_json import loads
 from ..types import OUR_COOKIES, Role
 from . import visitor as visitors
 from .render import page
@@ -185,7 +186,7 @@ def _remembered(request: Request, settings: Oidc) -> dict[str, Any]:
     packed, _, signature = request.cookies.get(STATE_COOKIE, "").rpartition(".")
     if not hmac.compare_digest(signature.encode(), _sign(packed, settings).encode()):
         return {}
-    session: dict[str, Any] = orjson.loads(base64.urlsafe_b64decode(packed))
+    session: dict[str, Any] = loads(base64.urlsafe_b64decode(packed))
     return session
 
 

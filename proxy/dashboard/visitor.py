@@ -14,7 +14,7 @@ import ipaddress
 import secrets
 import time
 from dataclasses import dataclass
-from typing import get_args
+from typing import cast, get_args
 from urllib.parse import urlsplit
 
 import orjson
@@ -25,6 +25,7 @@ from ..config import Settings
 from ..gateway.access import ADMIN, Person
 from ..services.keyring import KeyRing, state_of
 from ..services.services import Services
+from ..strict_json import loads
 from ..types import OUR_COOKIES, Role
 
 SESSION_COOKIE = f"{OUR_COOKIES}session"
@@ -163,11 +164,15 @@ def _packed(who: Who) -> str:
 
 
 def _unpacked(packed: str) -> Who | None:
+    """The person that a session names; None where it names nobody: anybody may send anything in a cookie."""
     try:
-        by, name, role = orjson.loads(base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4)))
+        said = loads(base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4)))
     except ValueError:
         return None
-    return Who(by, name, role) if role in get_args(Role) else None
+    match said:
+        case [str(by), str() | None as name, str(role)] if role in get_args(Role):
+            return Who(by, name, cast(Role, role))
+    return None
 
 
 def _signing_key(who: Who, settings: Settings, ring: KeyRing) -> bytes | None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from pydantic import SecretStr
 
 from ..audit.keys import Secret, hash_of
-from ..config import Settings
+from ..config import Route, Settings
 from ..errors import Forbidden, Unauthorized
 from ..services.keyring import KeyRing, check_usable
 from ..types import Role
@@ -31,6 +31,13 @@ class Caller:
     def may_use(self, route: str) -> bool:
         """Whether the sender may use a route."""
         return self.secret is None or self.secret.key.may_use(route)
+
+    def is_limited(self, routes: Iterable[Route]) -> bool:
+        """Whether a route is closed to the sender: then the model that it names decides what it may use."""
+        return any(
+            not self.may_use(route.name) or (route.match.keys and self.key_hash not in route.match.keys)
+            for route in routes
+        )
 
     def check(self) -> None:
         """Check that a named key is still valid for models.
@@ -69,6 +76,17 @@ def caller_of(headers: Mapping[str, str], settings: Settings, ring: KeyRing) -> 
     if closed and listed is None:
         raise Unauthorized("this API key is not known here" if sent else "no API key was sent")
     return Caller(key_hash=listed or next(iter(sent), None))
+
+
+def is_known(headers: Mapping[str, str], settings: Settings, ring: KeyRing) -> bool:
+    """Whether a request carries a key that is known here, which no web page can guess."""
+    admin_key = settings.server.admin_key
+    return any(
+        (key_hash := hash_of(key)) in settings.keys
+        or ring.find(key_hash) is not None
+        or (admin_key is not None and is_admin_key(key, admin_key))
+        for key in _keys(headers)
+    )
 
 
 def ours_of(settings: Settings, ring: KeyRing) -> Ours:

@@ -18,7 +18,7 @@ from ..rewriting import natural_pieces
 from ..services.services import Services
 from ..types import Json
 from ..upstreams import sse
-from ..upstreams.dialects.served import ServedStream, sendable
+from ..upstreams.dialects.served import ServedStream
 from ..upstreams.dialects.table import DIALECTS
 from .exchange import Exchange
 from .finish import finish
@@ -120,9 +120,7 @@ async def _end(exchange: Exchange, services: Services, run: Run, served: ServedS
     total = None
     if run.job.route.expose.usage == "sum" and run.job.wants_usage:
         total = DIALECTS[run.job.path].spent_in_all(result.total_usage)
-    with sendable():  # before the row says that it was sent
-        closing = list(served.closing(natural_pieces(sentence), extra, total))
     await finish(services, exchange, result, http_status=exchange.status, response_id=served.response_id)
-    for piece in closing:
+    for piece in served.closing(natural_pieces(sentence), extra, total):
         await exchange.write(piece)
     await exchange.end()

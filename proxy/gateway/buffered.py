@@ -7,14 +7,13 @@ from collections.abc import Sequence
 
 import orjson
 
-from ..errors import Internal, ProxyError, UpstreamError
+from ..errors import Internal, ProxyError
 from ..outcomes import Status
 from ..pipeline.result import Run
 from ..pipeline.run import calibrate
 from ..services.services import Services
 from ..types import Json
 from ..upstreams import sse
-from ..upstreams.dialects.served import sendable
 from .exchange import Exchange
 from .finish import finish
 from .headers import headers
@@ -46,20 +45,15 @@ async def answer(exchange: Exchange, services: Services, run: Run, _body: bytes)
     await exchange.end()
 
 
-async def _encoded(answer: Json, run: Run, *, streams: bool) -> Sequence[bytes] | ProxyError:
-    """The encoded answer, in one piece or chunk by chunk; an error if its content cannot be encoded."""
+async def _encoded(answer: Json, run: Run, *, streams: bool) -> Sequence[bytes]:
+    """The encoded answer, in one piece or chunk by chunk."""
+    if not streams:
+        return [orjson.dumps(answer)]
     chunks: list[bytes] = []
-    try:
-        with sendable():
-            if not streams:
-                return [orjson.dumps(answer)]
-            for chunk in stream(answer, run.job):
-                chunks.append(chunk)
-                if len(chunks) % CHUNKS_A_TURN == 0:
-                    await asyncio.sleep(0)
-    except UpstreamError as error:
-        run.fail(error)
-        return error
+    for chunk in stream(answer, run.job):
+        chunks.append(chunk)
+        if len(chunks) % CHUNKS_A_TURN == 0:
+            await asyncio.sleep(0)
     return chunks
 
 

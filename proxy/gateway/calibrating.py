@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ..errors import BadRequest
-from ..outcomes import Reason
-from ..pipeline.eligibility import is_shown_as_it_comes, nested_too_deep, replaces_calls, skip_reason
+from ..pipeline.eligibility import is_shown_as_it_comes, replaces_calls, skip_reason
 from ..pipeline.job import Job, Unread
 from ..pipeline.result import Run
 from ..services.services import Services
@@ -12,14 +11,14 @@ from . import append, buffered, shadow
 from .exchange import Exchange
 
 
-def why_passed(job: Job, data: bytes, fault: BadRequest | None) -> str | None:
+def why_passed(job: Job, fault: BadRequest | None) -> str | None:
     """The reason why a text request is passed through; None if it is calibrated.
 
     Raises:
         BadRequest: no upstream could answer it. In shadow mode, which changes nothing, the upstream's own error is returned instead.
     """
     if fault is None:
-        return Reason.NESTED_TOO_DEEP if nested_too_deep(data, job.body) else skip_reason(job)
+        return skip_reason(job)
     if job.mode == "on" and not isinstance(fault, Unread):
         raise fault
     return fault.code

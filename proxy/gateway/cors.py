@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, MutableMapping
+from collections.abc import Collection, MutableMapping
 from typing import Any
 
-from ..types import KEY_HEADERS
+from .entrance import ANY
 from .exchange import Scope, Send
 
 MAX_AGE_S = b"600"
 """Seconds for which a browser may cache the answer to a preflight."""
-ANY = "*"
-"""Allows every origin."""
-_UNASKED = ("", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data")
-"""Content types that a page may send to another origin without a preflight."""
 
 
 def allowed_origin(scope: Scope, origins: Collection[str]) -> bytes | None:
@@ -22,16 +18,6 @@ def allowed_origin(scope: Scope, origins: Collection[str]) -> bytes | None:
         return None
     origin = next((value for name, value in scope["headers"] if name == b"origin"), None)
     return origin if origin is not None and (ANY in origins or origin.decode("latin-1") in origins) else None
-
-
-def is_unasked(method: str, headers: Mapping[str, str], origins: Collection[str]) -> bool:
-    """Whether any web page could have made a browser send this request without a key: it would be answered with the proxy's own key."""
-    origin = headers.get("origin")
-    if origin is None or method in ("GET", "HEAD", "OPTIONS") or any(name in headers for name in KEY_HEADERS):
-        return False
-    if ANY in origins or origin in origins or origin.partition("://")[2] == headers.get("host"):
-        return False
-    return headers.get("content-type", "").partition(";")[0].strip().lower() in _UNASKED
 
 
 def is_preflight(scope: Scope) -> bool:

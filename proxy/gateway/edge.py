@@ -21,10 +21,12 @@ from ..pipeline.result import Run
 from ..services.services import Services
 from ..spending.budgets import guessed
 from ..upstreams.dialects.table import DIALECTS
-from .access import Caller, caller_of, ours_of
-from .cors import allowed_origin, answer_preflight, is_preflight, is_unasked, readable_by
+from .access import Caller, caller_of, is_known, ours_of
+from .cors import allowed_origin, answer_preflight, is_preflight, readable_by
+from .entrance import encoded, foreign_page, path_of
 from .exchange import ClientGone, Exchange, Receive, Scope, Send
 from .finish import finish
+from .forms import Form, not_read
 from .pass_through import forward
 from .reading import Received, received
 from .splitting import arm_of
@@ -61,12 +63,32 @@ class Edge:
                 await answer_preflight(scope, send, origin)
                 return
             send = readable_by(origin, send)
+        try:
+            is_own = self._is_own(_plain_path(scope))
+            if is_own and scope["path"].startswith("/v1/"):
+                _check_page(Exchange(scope, receive, send), services)
+        except ProxyError as error:
+            await Exchange(scope, receive, send).send_error(error)
+            return
         with services.in_use:
-            if self._is_own(scope["path"]):
+            if is_own:
                 scope["state"]["services"] = services
                 await self._own(scope, receive, send)
             else:
                 await _serve(Exchange(scope, receive, send), services)
+
+
+def _plain_path(scope: Scope) -> str:
+    """The path of a request; from here on everything that reads or sends it reads and sends this one.
+
+    Raises:
+        BadRequest: it can be read in more than one way.
+    """
+    raw: bytes = scope.get("raw_path") or encoded(scope["path"]).encode()
+    scope["path"] = path = path_of(raw)
+    if b"%" in raw:
+        scope["raw_path"] = encoded(path).encode()
+    return path
 
 
 async def _serve(exchange: Exchange, services: Services) -> None:
@@ -95,7 +117,6 @@ async def _settle(exchange: Exchange, services: Services) -> None:
             perf_counter(),
             mode=None,
             target=exchange.target,
-            deployment=exchange.deployment,
         )
     )
     failure: ProxyError | None = None
@@ -121,9 +142,7 @@ async def _settle(exchange: Exchange, services: Services) -> None:
 
 async def _answer(exchange: Exchange, services: Services, run: Run) -> None:
     """Authorise, and answer within the limits of the key."""
-    if is_unasked(exchange.method, exchange.headers, services.settings.server.allowed_origins):
-        message = "a page of another origin sent this request; list its origin in server.allowed_origins, or send the body as JSON"
-        raise Forbidden(message, code=Reason.CROSS_SITE)
+    _check_page(exchange, services)
     caller = _admitted(exchange, services, run)
     if run.job.key is None:
         await _decide(exchange, services, run, caller)
@@ -137,12 +156,32 @@ async def _answer(exchange: Exchange, services: Services, run: Run) -> None:
         await visit.leave()
 
 
+def _check_page(exchange: Exchange, services: Services) -> None:
+    """Refuse a request for the API that any web page could have sent.
+
+    Raises:
+        Forbidden: it could be such a page's, and carries no key that is known here.
+    """
+    settings = services.settings
+    why = foreign_page(
+        exchange.method, exchange.headers, exchange.server, settings.server.allowed_origins, upgrades=False
+    )
+    if why is not None and not is_known(exchange.headers, settings, services.keys):
+        raise Forbidden(why, code=Reason.CROSS_SITE)
+
+
 async def _decide(exchange: Exchange, services: Services, run: Run, caller: Caller) -> None:
     """Read the request, find its route and answer."""
     server, headers = services.settings.server, run.job.headers
     generates = exchange.method == "POST" and exchange.path in DIALECTS
     came = await received(exchange, server.max_body_bytes, is_json=generates)
+    is_limited = caller.is_limited(services.settings.routes)
+    if is_limited and came.unread is not None:
+        raise Forbidden(not_read(came.unread), code=Reason.ROUTE_NOT_ALLOWED)
+    if isinstance(came.data, Form):
+        came.data.hold_to(came.model, must_be_read=is_limited)
     route = route_of(services, headers, came, caller, generates=generates)
+    run.take(run.job._replace(deployment=came.model))
     mode = _mode(route, headers)
     if generates and route.split is not None and not _wishes(route, headers):
         mode = arm_of(route, route.split, run.job, came.body)
@@ -164,7 +203,7 @@ async def _decide(exchange: Exchange, services: Services, run: Run, caller: Call
 
     data = cast(bytes, came.data)
     calibrating = import_module(CALIBRATING)  # loaded beside the route's pipeline: see app.py
-    reason = calibrating.why_passed(run.job, data, fault)
+    reason = calibrating.why_passed(run.job, fault)
     if reason is None and services.settings.budgets:
         reason = await _over_budget(services, run, len(data))
     if reason is not None:
@@ -230,7 +269,8 @@ def route_of(
             closed = True
     if came.fault is not None and generates:
         raise came.fault
-    if not generates and (default := settings.default) is not None:
+    names_another = caller.is_limited(settings.routes) and model is not None
+    if not generates and not names_another and (default := settings.default) is not None:
         for route in settings.routes:
             if route.upstream == default and route.admits(headers, caller.key_hash):
                 if caller.may_use(route.name):

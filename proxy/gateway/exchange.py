@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, MutableMapping
 from typing import Any, TypeVar
 
 import orjson
 
 from ..errors import PayloadTooLarge, ProxyError, RateLimited, UpstreamRejected
+from ..strict_json import loads
 from ..types import Json
 from ..upstreams.dialects.table import dialect_of
 from ..upstreams.egress import Ours, clients_own
+from .entrance import place
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -22,18 +23,8 @@ T = TypeVar("T")
 
 WATCH_AFTER_S = 0.02
 """Seconds after which the client's disconnect is watched for: a watcher costs a task, and quick answers need none."""
-_AZURE = re.compile(r"/openai(?:/v1|/deployments/([^/]+))?(?=/)")
-
-
-def place(path: str) -> tuple[str, str | None]:
-    """The path of a request relative to `/v1`, without repeated leading slashes, and the deployment that an Azure path names.
-
-    >>> place("/v1//chat/completions"), place("/openai/deployments/gpt-5/chat/completions")
-    (('/chat/completions', None), ('/chat/completions', 'gpt-5'))
-    """
-    azure = _AZURE.match(path) if path.startswith("/openai") else None
-    rest = path[azure.end() :] if azure is not None else path[len("/v1") :]
-    return (f"/{rest.lstrip('/')}" if rest.startswith("//") else rest), azure[1] if azure is not None else None
+WITHOUT_BODY = (204, 304)
+"""Statuses whose answers have no body, although a 304 may name the length of one."""
 
 
 class ClientGone(Exception):
@@ -76,12 +67,23 @@ class Exchange:
         self.header_pairs = clients_own(self.header_pairs, ours)
 
     @property
+    def server(self) -> str:
+        """The address of this machine to which the request came; "" where that is not known."""
+        server: tuple[str | None, int | None] = self._scope.get("server") or (None, None)
+        return server[0] or ""
+
+    @property
+    def query(self) -> str:
+        """The query as sent."""
+        query: bytes = self._scope["query_string"]
+        return query.decode("latin-1")
+
+    @property
     def target(self) -> str:
         """Path and query as sent, relative to `/v1`; Azure paths in full."""
         raw = self._scope.get("raw_path") or self._scope["path"].encode()
         target = raw.decode("latin-1").partition("?")[0].removeprefix("/v1")
-        query = self._scope["query_string"].decode("latin-1")
-        return f"{target}?{query}" if query else target
+        return f"{target}?{query}" if (query := self.query) else target
 
     async def body(self, limit: int) -> bytes:
         """The complete body.
@@ -155,7 +157,7 @@ class Exchange:
     async def start(self, status: int, headers: Headers) -> None:
         """Send status and headers."""
         self.status = status
-        sent = list(headers)
+        sent = [pair for pair in headers if status not in WITHOUT_BODY or pair[0].lower() != b"content-length"]
         if self.own_headers:
             ours = {name for name, _ in self.own_headers}
             sent = [pair for pair in sent if pair[0].lower() not in ours] + self.own_headers
@@ -228,8 +230,8 @@ def error_body(path: str, error: ProxyError) -> Json:
     """The error object in the endpoint's format; an upstream's own error unchanged."""
     if isinstance(error, UpstreamRejected):
         try:
-            body = orjson.loads(error.raw_body)
-        except orjson.JSONDecodeError:
+            body = loads(error.raw_body)
+        except ValueError:
             body = None
         if isinstance(body, dict) and "error" in body:
             return body

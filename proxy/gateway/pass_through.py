@@ -14,8 +14,8 @@ from ..upstreams.answers import renamed
 from ..upstreams.dialects.table import DIALECTS
 from .exchange import Exchange
 from .finish import finish
+from .forms import Form
 from .headers import headers
-from .reading import Form
 from .relayed import Copy
 
 Pairs = Sequence[tuple[bytes, bytes]]

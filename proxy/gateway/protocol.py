@@ -174,15 +174,18 @@ class Http11(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Begin the request, unless it is parsed again. An exception here ends parsing and leads to `send_400_response`."""
-        size, hosts = len(self.url), 0
+        size, hosts = len(self.url), []
         for name, value in self.headers:
             size += len(name) + len(value) + 4
-            hosts += name == b"host"
+            if name == b"host":
+                hosts.append(value)
         self._head_too_large = size > self.HEAD_BYTES
         if self._head_too_large:
             raise ValueError("the head is too large")
-        if hosts > 1:  # a proxy in front of this one may have read the other value
+        if len(hosts) > 1:  # a proxy in front of this one may have read the other value
             raise ValueError("the request names two hosts")
+        if hosts in ([], [b""]) and self.parser.get_http_version() != "1.0":
+            raise ValueError("the request names no host")
         if not self._offers_upgrade():
             self._head_began, self._head_bytes, self._framing, self._in_body = None, 0, 0, True
             super().on_headers_complete()

@@ -22,7 +22,7 @@ from ..services.services import Services
 from ..upstreams.egress import clients_own
 from .access import Caller, caller_of, ours_of
 from .edge import NO_ROUTE, route_of
-from .exchange import place
+from .entrance import place
 from .finish import finish
 from .headers import headers
 from .reading import Received

@@ -10,10 +10,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-import orjson
-
 from ..config.kinds import SIGNALS
 from ..outcomes import Reason
+from ..strict_json import loads
 from ..types import Json, Sample
 from ..upstreams.dialects.table import DIALECTS
 from .asked import ends, wants_a_text
@@ -29,8 +28,6 @@ from .unasked import (
     TEXTS,
 )
 
-MAX_DEPTH = 200
-"""A body with fewer opening brackets than this cannot be nested too deeply."""
 WORDS_OF_A_TEXT = 60
 """Answers of at least this many words that all differ were not answers to a question with one right answer."""
 
@@ -124,17 +121,6 @@ def _over_one(count: object) -> bool:
     return count is not None and (not isinstance(count, int | float) or count > 1)
 
 
-def nested_too_deep(data: bytes, body: Json) -> bool:
-    """Whether a request is nested too deeply to be encoded again: the encoder stops at about 250 levels, the decoder at 1,024."""
-    if data.count(b"[") + data.count(b"{") < MAX_DEPTH:
-        return False
-    try:
-        orjson.dumps(body)
-    except orjson.JSONEncodeError:
-        return True
-    return False
-
-
 def answer_reason(samples: Sequence[Sample], choices: Sequence[Json]) -> Reason | None:
     """The reason why these answers are not compared: they call a tool, or hold pictures or sound; else None."""
     if any(sample.has_tool_calls for sample in samples):
@@ -165,8 +151,8 @@ def json_in(text: str) -> Any:
     if not (text.startswith(("{", "[")) and text.endswith(("}", "]"))):
         return None
     try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:
+        return loads(text)
+    except ValueError:
         return None
 
 

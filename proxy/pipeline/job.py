@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
-import re
 import time
 from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import NamedTuple
-
-import orjson
 
 from ..config import Mode, Route
 from ..errors import BadRequest
@@ -21,7 +17,6 @@ from ..types import Json, Key
 from ..upstreams.dialects.table import DIALECTS
 
 IDEMPOTENCY = "idempotency-key"
-_HALF_A_PAIR = re.compile(rb"\\u[dD][89a-fA-F]")
 _words: list[str] = []
 """Random 64-bit words drawn in advance, in hex."""
 
@@ -183,34 +178,6 @@ class Unread(BadRequest):
     """A request body that cannot be read here but that an upstream may accept."""
 
     code = Reason.UNREADABLE_REQUEST
-
-
-def decoded(data: bytes) -> Json:
-    """The JSON object in a body.
-
-    Raises:
-        Unread: only a lenient reader takes it (half of a surrogate pair).
-        BadRequest: it is not a JSON object.
-    """
-    try:
-        body = orjson.loads(data)
-    except orjson.JSONDecodeError as error:
-        if _HALF_A_PAIR.search(data) and _is_object(data):
-            raise Unread("the body holds half of a surrogate pair") from error
-        raise BadRequest(
-            f"the body is not valid JSON: {error.msg} at character {error.pos}", code="invalid_json"
-        ) from error
-    if not isinstance(body, dict):
-        raise BadRequest("the body must be a JSON object", code="invalid_json")
-    return body
-
-
-def _is_object(data: bytes) -> bool:
-    """Whether a parser that accepts half a surrogate pair reads a JSON object."""
-    try:
-        return isinstance(json.loads(data), dict)
-    except (ValueError, RecursionError):
-        return False
 
 
 def check(path: str, body: Json, max_messages: int) -> None:

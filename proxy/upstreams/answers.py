@@ -9,6 +9,8 @@ from typing import Any
 import orjson
 
 from ..errors import BadRequest, NotFound, UpstreamError, UpstreamRejected
+from ..outcomes import Reason
+from ..strict_json import TooDeep, loads
 from ..types import Json, Sample, Usage
 
 MAX_TOKENS = 2**31 - 1
@@ -24,8 +26,12 @@ def checked_completion(name: str, body: bytes, convert: Callable[[Json], Json] |
         UpstreamError: the body is not JSON, not an object, or has no choice; the message says which, and never quotes the body.
     """
     try:
-        answer = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
+        answer = loads(body)
+    except TooDeep as error:
+        raise UpstreamError(
+            f"the upstream {name!r} answered with JSON that is nested too deeply", code="upstream_not_completion"
+        ) from error
+    except ValueError as error:
         kind = "HTML" if body.lstrip()[:1] == b"<" else "something that is not JSON"
         raise UpstreamError(f"the upstream {name!r} answered with {kind}", code="upstream_not_json") from error
     if not isinstance(answer, dict):
@@ -67,11 +73,15 @@ def request_of(body: bytes) -> Json:
     """The request object in a body.
 
     Raises:
-        BadRequest: it is not a JSON object.
+        BadRequest: it is not a JSON object, or nested too deeply.
     """
     try:
-        request = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
+        request = loads(body)
+    except TooDeep as error:
+        raise BadRequest(
+            "the body is nested too deeply to be put into other words", code=Reason.NESTED_TOO_DEEP
+        ) from error
+    except ValueError as error:
         raise BadRequest("the body is not valid JSON", code="invalid_json") from error
     if not isinstance(request, dict):
         raise BadRequest("the body must be a JSON object", code="invalid_json")
@@ -79,12 +89,20 @@ def request_of(body: bytes) -> Json:
 
 
 def renamed(body: Json, model: str) -> bytes:
-    """A request for another model, encoded; text that is not valid Unicode is escaped."""
+    """A request for another model, encoded; text that is not valid Unicode is escaped.
+
+    Raises:
+        BadRequest: it is nested too deeply.
+    """
     other = body | {"model": model}
     try:
         return orjson.dumps(other)
     except orjson.JSONEncodeError:
-        return json.dumps(other).encode()
+        try:
+            return json.dumps(other).encode()
+        except RecursionError as error:
+            message = "the body is nested too deeply to be sent with the model of its route"
+            raise BadRequest(message, code=Reason.NESTED_TOO_DEEP) from error
 
 
 def asked(path: str, body: bytes) -> Json:

@@ -14,6 +14,7 @@ from ..computing import compute
 from ..errors import BadRequest, UpstreamRejected
 from ..outcomes import Reason
 from ..protocols import Call, RawCall, Relay, Tunnels, Upstream
+from ..strict_json import loads
 from ..types import Completion, Json
 from .answers import checked_completion, once, request_of
 from .dialects.conversions import CONVERSIONS, Conversion, LiveAnswer, answers
@@ -132,12 +133,7 @@ def _read(conversion: Conversion, headers: Sequence[tuple[str, str]], data: byte
         message = "a compressed request cannot be put into the words of chat, in which this route's upstream is asked; send it as it is"
         raise BadRequest(message, code=Reason.NOT_IN_CHAT)
     body = request_of(data)
-    try:
-        return body, orjson.dumps(conversion.request(body))
-    except orjson.JSONEncodeError as error:
-        raise BadRequest(
-            "the body is nested too deep to be put into other words", code=Reason.NESTED_TOO_DEEP
-        ) from error
+    return body, orjson.dumps(conversion.request(body))
 
 
 def _chat_target(target: str) -> str:
@@ -157,8 +153,8 @@ def _headers(headers: Mapping[str, str]) -> dict[str, str]:
 def _error(conversion: Conversion, status: int, data: bytes) -> bytes:
     """An upstream's error in the endpoint's format; unchanged if it is not JSON."""
     try:
-        return orjson.dumps(conversion.error(status, orjson.loads(data)))
-    except orjson.JSONDecodeError:
+        return orjson.dumps(conversion.error(status, loads(data)))
+    except ValueError:
         return data
 
 

@@ -14,6 +14,7 @@ import orjson
 from ..config import HttpUpstream
 from ..errors import UpstreamError, UpstreamRejected
 from ..protocols import Call, RawCall, Relay
+from ..strict_json import loads
 from ..types import Completion, Json
 from .answers import checked_completion
 from .connections import PORTS, Asked, Connections, authority
@@ -212,7 +213,7 @@ class HttpModel:
         if answer.status >= 300:
             raise UpstreamRejected(answer.status, body, _header(answer, b"content-type") or "application/json")
         try:
-            listed = orjson.loads(body)["data"]
+            listed = loads(body)["data"]
         except (ValueError, KeyError, TypeError) as error:
             raise UpstreamError(f"the upstream {self.name!r} lists its models in no known form") from error
         return [model for model in listed if isinstance(model, dict)]

@@ -8,6 +8,7 @@ converted here.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -75,7 +76,7 @@ class LiteLLMModel:
         answer = await self._ask(call.path, call.body, call.headers)
         if call.body.get("stream"):
             return await whole(self._stream(answer), ServedChat(call.on_text))
-        return checked_completion(self._name, orjson.dumps(answer.model_dump(mode="json", exclude_none=True)))
+        return checked_completion(self._name, self._encoded(answer))
 
     async def _ask(self, path: str, body: Json, headers: Mapping[str, str]) -> Any:
         """One call of the library. Fields that a provider does not know are forwarded."""
@@ -116,16 +117,27 @@ class LiteLLMModel:
         if body.get("stream"):
             yield Relay(200, [(b"content-type", b"text/event-stream; charset=utf-8")], self._stream(answer))
         else:
-            data = orjson.dumps(answer.model_dump(mode="json", exclude_none=True))
-            yield Relay(200, [(b"content-type", b"application/json")], once(data))
+            yield Relay(200, [(b"content-type", b"application/json")], once(self._encoded(answer)))
 
     async def _stream(self, answer: Any) -> AsyncIterator[bytes]:
         try:
             async for chunk in answer:
-                yield sse.event(chunk.model_dump(mode="json", exclude_none=True))
+                yield b"data: " + self._encoded(chunk) + b"\n\n"
         except self._root as error:
             raise UpstreamError(f"the upstream {self._name!r} broke off its answer", code="upstream_broken") from error
         yield sse.DONE
+
+    def _encoded(self, answer: Any) -> bytes:
+        """An object of the library as JSON.
+
+        Raises:
+            UpstreamError: the provider put something into it that is no JSON of ours (half of a surrogate pair).
+        """
+        try:
+            return orjson.dumps(answer.model_dump(mode="json", exclude_none=True))
+        except orjson.JSONEncodeError as error:
+            message = f"the upstream {self._name!r} answered with something that cannot be sent on"
+            raise UpstreamError(message, code="upstream_not_completion") from error
 
     async def models(self, headers: Mapping[str, str]) -> list[Json]:
         """See `Upstream`. LiteLLM cannot list the models of a provider's account, so the list is empty."""
@@ -146,12 +158,11 @@ def _error_body(error: Any, status: int) -> bytes:
     """The provider's own error object if LiteLLM kept it; else one with its message."""
     body = getattr(error, "body", None)
     if isinstance(body, dict) and body:
-        return orjson.dumps(body if "error" in body else {"error": body})
+        return json.dumps(body if "error" in body else {"error": body}, default=str).encode()
     message = str(getattr(error, "message", "")) or "the provider refused the request"
     kind = "invalid_request_error" if status < 500 else "upstream_error"
-    return orjson.dumps(
-        {"error": {"message": message, "type": kind, "param": None, "code": getattr(error, "code", None)}}
-    )
+    said = {"message": message, "type": kind, "param": None, "code": getattr(error, "code", None)}
+    return json.dumps({"error": said}, default=str).encode()
 
 
 def _retry_after(error: Any) -> str | None:

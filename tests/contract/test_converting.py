@@ -388,7 +388,7 @@ def test_large_requests_are_converted_too(chat_alone: Any, client_of: Any, upstr
 def test_the_query_and_azures_paths_are_kept(chat_alone: Any, upstream: Upstream) -> None:
     """The path alone is another one."""
     upstream.default = says("Canberra.")
-    address, asked = chat_alone(mode="off"), {"model": "m", "input": QUESTION}
+    address, asked = chat_alone(mode="off"), {"input": QUESTION}
     httpx.post(f"{address}/v1/responses?api-version=1&x=a%2Fb", json=asked)
     httpx.post(f"{address}/openai/deployments/big/responses?api-version=2", json=asked)
     assert upstream.targets == [

@@ -11,7 +11,7 @@ from typing import Any
 from ...types import Json
 from .. import sse
 from ..assembling import Assembly
-from .served import OnText, ServedStream, sendable, short_id
+from .served import OnText, ServedStream, short_id
 
 
 class ServedChat(ServedStream):
@@ -62,8 +62,7 @@ class ServedChat(ServedStream):
     def completion(self) -> Json:
         """See `ServedStream`."""
         self._assembly.done = self.ended
-        with sendable():
-            return self._assembly.completion()
+        return self._assembly.completion()
 
     def closing(self, pieces: Iterable[str], extra: Json, usage: Json | None) -> Iterator[bytes]:
         """See `ServedStream`; the usage chunk is the upstream's own unless `usage` replaces it."""

@@ -15,6 +15,7 @@ import orjson
 
 from ...errors import ProxyError
 from ...outcomes import Reason
+from ...strict_json import loads
 from ...types import Json, Usage
 from ..sse import named_event
 from .as_completion import completion_of
@@ -234,8 +235,8 @@ def item_events(block: Any, index: int, pieces: Callable[[str], Iterable[str]]) 
 def decoded(text: str) -> Any:
     """The input of a call; incomplete JSON stays a string."""
     try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:
+        return loads(text)
+    except ValueError:
         return text
 
 

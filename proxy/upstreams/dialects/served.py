@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
-import orjson
-
 from ...errors import UpstreamError
+from ...strict_json import loads
 from ...types import Json
 from .. import sse
 
@@ -57,8 +55,7 @@ class ServedStream(ABC):
         if not isinstance(event, dict) or event.get("error"):
             self.failed = True
             return raw
-        with sendable():
-            return self._read(event, raw)
+        return self._read(event, raw)
 
     @property
     @abstractmethod
@@ -92,23 +89,13 @@ def decoded(data: bytes) -> Any:
     """The JSON value in the data of an event.
 
     Raises:
-        UpstreamError: it is not valid JSON.
+        UpstreamError: it is not valid JSON, or nested too deeply.
     """
     try:
-        return orjson.loads(data)
-    except orjson.JSONDecodeError as error:
-        message = "the upstream's stream holds an event that is not valid JSON"
+        return loads(data)
+    except ValueError as error:
+        message = "the upstream's stream holds an event that is not valid JSON, or that is nested too deeply"
         raise UpstreamError(message, code="upstream_broken") from error
-
-
-@contextmanager
-def sendable() -> Iterator[None]:
-    """Turn an error from encoding a received event into an upstream error."""
-    try:
-        yield
-    except (orjson.JSONEncodeError, RecursionError) as error:
-        message = "the upstream's answer cannot be encoded as JSON again (it may be nested too deeply)"
-        raise UpstreamError(message, code="upstream_not_completion") from error
 
 
 def broken_off() -> UpstreamError:
