@@ -203,6 +203,19 @@ class Supporter(Protocol):
         ...
 
 
+@runtime_checkable
+class FindsClaims(Protocol):
+    """A supporter that also finds the claims of an answer."""
+
+    async def find_claims(self, question: str, answer: str) -> tuple[Sequence[Claim], Sequence[bool], Supporter] | None:
+        """The claims, for each whether the question asks for it, and what measures them; None if they are to be found in another way.
+
+        Raises:
+            StepFailed: the model could not be asked, and no fallback is configured.
+        """
+        ...
+
+
 class Rewriter(Protocol):
     """Words a draft at a confidence."""
 

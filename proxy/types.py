@@ -298,6 +298,7 @@ class ClaimConfidence:
         path: of a field, its JSONPath, which is also its `text`; a field has no offsets.
         by: what decided, as in `ClaimSupport`.
         context: the subject of the claim, if it is named elsewhere in the draft.
+        asked: whether the question asks for it; None if nobody has said.
     """
 
     text: str
@@ -310,6 +311,7 @@ class ClaimConfidence:
     path: str | None = None
     by: str = "words"
     context: str = ""
+    asked: bool | None = None
 
     @property
     def statement(self) -> str:

@@ -8,7 +8,7 @@ list keeps its form. `sentence_spans` ignores formatting; use it for texts that 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -66,6 +66,33 @@ def pieces(text: str) -> tuple[Piece, ...]:
 def sentences(text: str) -> tuple[str, ...]:
     """The sentences only, in order; per-sentence confidences are indexed by them."""
     return tuple(piece.text for piece in pieces(text) if piece.is_sentence)
+
+
+def spans(text: str) -> tuple[tuple[int, int], ...]:
+    """Offsets of the sentences, in the order of `sentences(text)`.
+
+    >>> spans("- It is so. Is it?")
+    ((2, 11), (12, 18))
+    """
+    found, start = [], 0
+    for piece in pieces(text):
+        if piece.is_sentence:
+            found.append((start, start + len(piece.text)))
+        start += len(piece.text)
+    return tuple(found)
+
+
+def numbered(text: str, places: Sequence[tuple[int, int]]) -> str:
+    """The text with the number of each sentence before it, from 1, and everything else as it is.
+
+    >>> numbered("- It is so.", [(2, 11)])
+    '- [1] It is so.'
+    """
+    parts, done = [], 0
+    for number, (start, _) in enumerate(places, start=1):
+        parts += [text[done:start], f"[{number}] "]
+        done = start
+    return "".join((*parts, text[done:]))
 
 
 def _prose(text: str) -> Iterator[Piece]:

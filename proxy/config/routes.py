@@ -152,7 +152,7 @@ class Judge(Section):
     long answer; later claims are measured by words alone. Unset: 20 seconds with `claims: llm` and `stated`."""
     claims: Literal["auto", "local", "llm", "stated", "none"] = "none"
     """What measures the claims of long answers beside the words that the other answers share with them: `stated`, one call in which the model that
-    answered rates its own claims; `llm`, one call in which `model` at `upstream` reads the other answers; `local`, the shipped judge, which reads
+    answered finds and rates its own claims; `llm`, one call in which `model` at `upstream` reads the other answers; `local`, the shipped judge, which reads
     them too (English; extra `judge`); `none`, nothing; `auto`, the shipped judge if the extra is installed. A map for claims is fitted for one of
     these."""
     strict: bool = False

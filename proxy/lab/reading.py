@@ -6,7 +6,7 @@ fields.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, NoReturn, TypeVar
@@ -27,7 +27,7 @@ from ..config.faults import in_words
 from ..config.kinds import JUDGES
 from ..errors import InputError
 from ..pipeline.claims import claims_of
-from ..protocols import Clusterer, Supporter
+from ..protocols import Clusterer, FindsClaims, Supporter
 from ..services.upstreams import open_upstream
 from ..signals.semantic import SemanticSignal
 from ..types import Clustering, Json, Sample, Usage
@@ -179,8 +179,8 @@ async def claims(row: object, judging: Judging) -> tuple[Json, str | None]:
     """The confidence in each claim of an answer.
 
     Returns each claim with its raw confidence (`WORTH` observations per sample) and what measured it, and why the judge
-    could not (None if it could). Given claims are measured as they are; otherwise the claims are found in the answer's
-    sentences, list items and table cells. Confidences that the model stated in given claims are weighed beside the
+    could not (None if it could). Given claims are measured as they are; otherwise they are found by the model that rates
+    them, or in the answer's sentences, list items and table cells. Confidences that the model stated in given claims are weighed beside the
     words, and nobody is asked. Empty samples are ignored.
 
     Raises:
@@ -192,8 +192,13 @@ async def claims(row: object, judging: Judging) -> tuple[Json, str | None]:
         raise BadInput("samples: all are empty. The claims of an answer are compared with other answers.")
     if read.stated is not None and len(read.stated) != len(read.claims or ()):
         raise BadInput("stated: must have one number for each of 'claims'.")
-    found = claims_of(read.answer, read.question) if read.claims is None else [_given(text) for text in read.claims]
     supporter = judging.supporter_of(read.question) if read.stated is None else RatedSupport(read.stated)
+    found: Sequence[Claim] = [_given(text) for text in read.claims or ()]
+    if read.claims is None:
+        by_model = None
+        if isinstance(supporter, FindsClaims):
+            by_model = await supporter.find_claims(read.question, read.answer)
+        found, _, supporter = by_model or (claims_of(read.answer, read.question), (), supporter)
     supports = await supporter.measure_claims(read.question, found, others, read.answer) if found else []
     measured = [
         {"text": claim.text, **_figures(beta_of(of.mean, len(others))), "by": of.by}

@@ -27,14 +27,19 @@ def claims_of(draft: str, question: str = "") -> tuple[Claim, ...]:
 
 def claims_if_long(draft: str, question: str, minimum: int) -> tuple[Claim, ...] | None:
     """The claims of a draft with at least `minimum` statements; None if it makes fewer."""
-    if sum(map(_may_be_a_statement, pieces(draft))) < minimum:
+    if not may_be_long(draft, minimum):
         return None
     claimed = claims_of(draft, question)
     return claimed if statements(draft, question, claimed) >= minimum else None
 
 
+def may_be_long(draft: str, minimum: int) -> bool:
+    """Whether a draft has `minimum` pieces that can be statements. A quick test: fewer mean a short answer."""
+    return sum(map(_may_be_a_statement, pieces(draft))) >= minimum
+
+
 def _may_be_a_statement(piece: Piece) -> bool:
-    """Whether a piece of a draft can be a statement: a sentence, or a row of a table. A quick test: few such pieces mean a short answer."""
+    """Whether a piece of a draft can be a statement: a sentence, or a row of a table."""
     return piece.is_sentence or piece.text.lstrip().startswith("|")
 
 

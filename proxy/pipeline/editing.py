@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 from ...calibration import Beta
 from ...lexicon import NO_HEDGE, LexiconError, Match, spot
 from ...lexicon.text.language import known
+from ...lexicon.text.sentences import spans as spans_of
 from ..computing import compute
 from ..errors import StepFailed
 from ..outcomes import Reason, Status
 from ..rewriting import Reader
-from ..rewriting.editor import Marks, spans_of
+from ..rewriting.editor import Marks
 from ..rewriting.editor_prompt import Rated, Task
 from ..rewriting.edits import applied
 from ..rewriting.frames import nearest_foreign
@@ -58,12 +59,15 @@ class ClaimToWord:
     text: str
     sentence: int | None
     confidence: Beta
+    asked: bool | None = None
 
 
 def claims_to_word(run: Run, draft: str, sentences: Sequence[Beta | None]) -> tuple[ClaimToWord, ...]:
     """The claims as they were measured; else one a sentence, for each sentence that has a confidence."""
     if run.result.claims:
-        return tuple(ClaimToWord(claim.text, claim.sentence, claim.calibrated) for claim in run.result.claims)
+        return tuple(
+            ClaimToWord(claim.text, claim.sentence, claim.calibrated, claim.asked) for claim in run.result.claims
+        )
     spans = spans_of(draft)
     return tuple(
         ClaimToWord(draft[slice(*spans[index])], index, beta)
@@ -117,7 +121,7 @@ def _task(
         request.draft,
         spans_of(request.draft),
         request.target.mean,
-        tuple(Rated(claim.text, claim.sentence, claim.confidence.mean) for claim in claims),
+        tuple(Rated(claim.text, claim.sentence, claim.confidence.mean, claim.asked) for claim in claims),
         tuple(hedges.values()),
         words_of_doubt(last_messages(job.chat, "assistant", LAST_ANSWERS)),
         "impersonal" if job.route.rewriting.voice == "impersonal" else "first person",

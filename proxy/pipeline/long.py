@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from statistics import fmean
 
 import structlog
@@ -11,9 +12,10 @@ from ...calibration import Beta
 from ...lexicon.text.claims import Claim
 from ..clustering.support import beta_of
 from ..computing import compute
+from ..protocols import FindsClaims, Supporter
 from ..rewriting import sentences
 from ..types import CLAIM_SIGNAL, ClaimConfidence
-from .claims import claims_if_long, of_sentences
+from .claims import claims_if_long, may_be_long, of_sentences
 from .result import Run
 from .steps import LongAnswerPipeline, confident
 from .wording import Measured
@@ -34,21 +36,49 @@ async def claims_of_long(long: LongAnswerPipeline, question: str, draft: str) ->
     return await compute(claims_if_long, draft, question, long.minimum)
 
 
-async def measure_long(run: Run, long: LongAnswerPipeline, draft: str, claims: Sequence[Claim]) -> Measured:
+@dataclass(frozen=True, slots=True)
+class FoundClaims:
+    """The claims of a long answer, what measures them, and which of them the question asks for (None: nobody has said)."""
+
+    claims: Sequence[Claim]
+    supporter: Supporter
+    asked: Sequence[bool | None]
+
+
+async def found_claims(run: Run, long: LongAnswerPipeline, draft: str) -> FoundClaims | None:
+    """The claims of a long draft, found by the model that rates them or by words; None for a short draft.
+
+    Raises:
+        StepFailed: the model could not be asked, and the judge is strict.
+    """
+    job, supporter = run.job, long.support(run.job, run.spend)
+    if isinstance(supporter, FindsClaims):
+        if not may_be_long(draft, long.minimum):
+            return None
+        found = await supporter.find_claims(job.question, draft)
+        if found is not None:
+            claims, asked, rated = found
+            places = [claim.sentence for claim in claims]
+            is_long = len(set(places) - {None}) + places.count(None) >= long.minimum
+            return FoundClaims(claims, rated, asked) if is_long else None
+    by_words = await claims_of_long(long, job.question, draft)
+    return None if by_words is None else FoundClaims(by_words, supporter, [None] * len(by_words))
+
+
+async def measure_long(run: Run, long: LongAnswerPipeline, draft: str, found: FoundClaims) -> Measured:
     """The confidence in each claim, in each sentence that makes one, and in the answer. Without a map for the signal of long answers the
     sentences are not calibrated, unless the route hedges them at their raw confidence.
 
     Raises:
         StepFailed: a step could not be done; the first of them, where no other answer came.
     """
-    job = run.job
+    job, claims = run.job, found.claims
     with run.step("confidence"):
         drawn, draft_index = run.result.drawn, run.result.draft_index
         held = tuple(i for i in drawn.compared if i != draft_index and drawn.samples[i].text.strip())
         run.learn(held_against=held)
         others = [drawn.samples[i].text for i in held]
-        supporter = long.support(job, run.spend)
-        support = await supporter.measure_claims(job.question, claims, others)
+        support = await found.supporter.measure_claims(job.question, claims, others)
         if (failure := next((of.by for of in support if ":" in of.by), None)) is not None:
             log.warning("claims_not_judged", route=job.route.name, id=job.id, reason=failure.partition(":")[2])
     with run.step("calibrate"):
@@ -65,8 +95,9 @@ async def measure_long(run: Run, long: LongAnswerPipeline, draft: str, claims: S
                 of.borne_out,
                 by=of.by,
                 context=claim.context,
+                asked=asked,
             )
-            for claim, beta, of in zip(claims, raw, support, strict=True)
+            for claim, beta, of, asked in zip(claims, raw, support, found.asked, strict=True)
         )
         run.learn(claims=known)
         confidence = confident(CLAIM_SIGNAL, overall(raw), overall([claim.calibrated for claim in known]), active)

@@ -397,7 +397,7 @@ def claim_figures(claim: ClaimConfidence) -> Json:
         "said_by": claim.borne_out.count(True),
         "contradicted_by": claim.borne_out.count(False),
         "by": claim.by,
-    }
+    } | ({} if claim.asked is None else {"asked": claim.asked})
 
 
 def field_figures(claim: ClaimConfidence) -> Json:
@@ -420,7 +420,7 @@ def claim_row(claim: ClaimConfidence) -> Json:
         "calibrated": [claim.calibrated.alpha, claim.calibrated.beta],
         "borne_out": list(claim.borne_out),
         "by": claim.by,
-    } | ({} if claim.path is None else {"path": claim.path})
+    } | {name: value for name, value in (("path", claim.path), ("asked", claim.asked)) if value is not None}
 
 
 def edited_outcome(result: Result) -> str | None:

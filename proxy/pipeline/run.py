@@ -32,7 +32,7 @@ from .eligibility import (
     unasked_reason,
 )
 from .fields import is_structured, measure_fields
-from .long import claims_of_long, measure_long
+from .long import found_claims, measure_long
 from .result import Result, Run
 from .sampling.drawing import draw_answers, draw_own
 from .several import measure_choices
@@ -130,9 +130,9 @@ async def _measure(run: Run, pipeline: RoutePipeline, clustering: Clustering, dr
     """Measure and calibrate the confidence in a short or a long answer."""
     if (long := pipeline.by_sentence) is not None:
         with run.step("confidence"):
-            claims = await claims_of_long(long, run.job.question, draft)
-        if claims is not None:
-            return await measure_long(run, long, draft, claims)
+            found = await found_claims(run, long, draft)
+        if found is not None:
+            return await measure_long(run, long, draft, found)
     return await measure_short(run, pipeline, clustering)
 
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from ...lexicon.text.sentences import pieces, sentence_spans
+from ...lexicon.text.sentences import sentence_spans
 from ..errors import StepFailed, UpstreamRejected
 from ..outcomes import Reason
 from ..protocols import Asker
@@ -83,16 +83,6 @@ class Marks:
         """The answer with its marks."""
         text = applied(draft, self.edits)
         return noted(text, self.note) if self.note else text
-
-
-def spans_of(draft: str) -> tuple[tuple[int, int], ...]:
-    """Offsets of an answer's sentences, in the order of `sentences(draft)`."""
-    spans, start = [], 0
-    for piece in pieces(draft):
-        if piece.is_sentence:
-            spans.append((start, start + len(piece.text)))
-        start += len(piece.text)
-    return tuple(spans)
 
 
 def read_reply(reply: str, task: Task) -> Marks:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ...lexicon.text.sentences import spans as spans_of
 from ..errors import StepFailed
-from .editor import RouteEditor, spans_of
+from .editor import RouteEditor
 from .editor_prompt import Rated, Task
 
 QUESTION = "When did the ferry to Hellvik first run, and can I take a bicycle?"

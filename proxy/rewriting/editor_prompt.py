@@ -8,6 +8,7 @@ from hashlib import sha256
 from typing import Literal
 
 from ...lexicon import Match
+from ...lexicon.text.sentences import numbered
 from .policy import band_of
 
 PROMPT = """\
@@ -71,11 +72,14 @@ Voice = Literal["first person", "impersonal"]
 
 @dataclass(frozen=True, slots=True)
 class Rated:
-    """The calibrated mean of a claim; `sentence` is the index of the sentence that makes it, None for a cell of a table."""
+    """The calibrated mean of a claim; `sentence` is the index of the sentence that makes it, None for a cell of a table; `asked` whether the question
+    asks for it, if that is known.
+    """
 
     text: str
     sentence: int | None
     mean: float
+    asked: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +116,7 @@ class Task:
         code = sha256(f"{self.question}\0{self.draft}".encode(errors="replace")).hexdigest()[:8]
         parts = [
             f"<question {code}>\n{self.question}\n</question {code}>",
-            f"<answer {code}>\n{self._numbered()}\n</answer {code}>",
+            f"<answer {code}>\n{numbered(self.draft, self.spans)}\n</answer {code}>",
             "\n".join(self._confidences()),
             "Hedges: " + ("; ".join(self._hedges()) or "none listed"),
         ]
@@ -120,13 +124,6 @@ class Task:
             parts.append("Used in the last answers: " + "; ".join(self.said))
         parts.append(f"Voice: {self.voice}")
         return "\n\n".join(parts if self.may_replace else [*parts, CLOSING])
-
-    def _numbered(self) -> str:
-        pieces, done = [], 0
-        for number, (start, _) in enumerate(self.spans, start=1):
-            pieces += [self.draft[done:start], f"[{number}] "]
-            done = start
-        return "".join((*pieces, self.draft[done:]))
 
     def _confidences(self) -> Iterator[str]:
         if not self.claims:
@@ -136,7 +133,8 @@ class Task:
         for claim in self.claims:
             place = "(table)" if claim.sentence is None else f"[{claim.sentence + 1}]"
             whole = claim.sentence is not None and self.draft[slice(*self.spans[claim.sentence])] == claim.text
-            yield f"{place} {self._figure(claim.mean)}" + ("" if whole else f": {' '.join(claim.text.split())}")
+            figure = self._figure(claim.mean) + (", asked for" if claim.asked else "")
+            yield f"{place} {figure}" + ("" if whole else f": {' '.join(claim.text.split())}")
 
     def _figure(self, mean: float) -> str:
         return f"{mean:.2f}, {band_of(mean)}"

@@ -13,12 +13,13 @@ import anyio
 import pytest
 
 from hedgerow.calibration import Beta
+from hedgerow.lexicon.text.sentences import spans as spans_of
 from hedgerow.proxy.config import Settings
 from hedgerow.proxy.pipeline.given import Given, in_sentences, word_given
 from hedgerow.proxy.pipeline.job import job_of
 from hedgerow.proxy.pipeline.result import Result, Run
 from hedgerow.proxy.pipeline.steps import RouteWording
-from hedgerow.proxy.rewriting.editor import read_reply, spans_of
+from hedgerow.proxy.rewriting.editor import read_reply
 from hedgerow.proxy.rewriting.editor_prompt import PROMPT, Rated, Task
 from hedgerow.proxy.rewriting.policy import band_of
 from hedgerow.proxy.services.services import open_pipelines

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -131,9 +132,21 @@ def test_a_language_model_reads_the_claims_in_one_call(serve: Any, client_of: An
     assert field["usage"]["judge"]["prompt_tokens"] == 7
 
 
-def test_the_model_that_answered_rates_its_claims_in_one_call(serve: Any, client_of: Any, upstream: Upstream) -> None:
+def found(*ratings: str, sentences: Sequence[int | None] = (1, 2, 3, 4), words: str = "", asked: int = 1) -> str:
+    """A model's list of the claims of its answer, one a sentence unless said otherwise."""
+    return json.dumps(
+        [
+            {"sentence": sentence, "words": words or "-", "asked": sentence == asked, "rating": rating}
+            for sentence, rating in zip(sentences, ratings, strict=True)
+        ]
+    )
+
+
+def test_the_model_that_answered_finds_and_rates_its_claims_in_one_call(
+    serve: Any, client_of: Any, upstream: Upstream
+) -> None:
     """`claims: stated` asks the model of the request, whatever model judges on the route; what it doubts is served less sure than by words."""
-    upstream.enqueue(says(*ANSWERS), says('["f", "f", "b", "f"]'), says(*ANSWERS))
+    upstream.enqueue(says(*ANSWERS), says(found("f", "f", "b", "f")), says(*ANSWERS))
     judge = {"claims": "stated", "model": "judge-1"}
     _, field = text_and_field(
         client_of(serve(rewriting=UNCALIBRATED, judge=judge)).chat.completions.create(model="m", messages=ASK)
@@ -141,11 +154,24 @@ def test_the_model_that_answered_rates_its_claims_in_one_call(serve: Any, client
     assert [call["model"] for call in upstream.calls] == ["m", "m"]
     assert HEIGHT.format(102) in upstream.calls[1]["messages"][0]["content"]
     assert {one["by"] for one in field["claims"]} == {"stated"}
+    assert [one["asked"] for one in field["claims"]] == [True, False, False, False]
     assert field["usage"]["judge"]["prompt_tokens"] == 7
     _, by_words = text_and_field(
         client_of(serve(rewriting=UNCALIBRATED)).chat.completions.create(model="m", messages=ASK)
     )
     assert field["claims"][2]["raw"] < by_words["claims"][2]["raw"]
+
+
+def test_an_answer_in_which_the_model_finds_few_claims_is_worded_as_one(
+    serve: Any, client_of: Any, upstream: Upstream
+) -> None:
+    """Four sentences, one claim: the confidence is that of the answers' meaning."""
+    upstream.enqueue(says(*ANSWERS), says(found("f", sentences=[1])))
+    judge = {"claims": "stated"}
+    _, field = text_and_field(
+        client_of(serve(rewriting=UNCALIBRATED, judge=judge)).chat.completions.create(model="m", messages=ASK)
+    )
+    assert (field["signal"], "claims" in field) == ("semantic", False)
 
 
 @pytest.mark.parametrize("claims", ["llm", "stated"])
@@ -154,6 +180,7 @@ def test_the_model_that_answered_rates_its_claims_in_one_call(serve: Any, client
     [
         (says("I cannot judge this."), "judge_nonsense"),
         (says('["s"]'), "judge_nonsense"),
+        (says('[{"sentence": 9, "words": "x", "asked": true, "rating": "e"}]'), "judge_nonsense"),
         (fails(500, {"error": {"message": "no"}}), "judge_unreachable"),
         (never(), "judge_late"),
     ],
@@ -214,7 +241,7 @@ def test_recorded_claims_are_rated_by_the_model_of_the_route(upstream: Upstream,
     config = tmp_path / "config.yaml"
     config.write_text(JUDGED.format(url=upstream.url).replace("model: judge-1", "claims: stated"), encoding="utf-8")
     row = {"question": "Who built it?", "answer": SURE, "samples": ["It stands in Brussels.", "In Paris."]}
-    upstream.enqueue(says('["e"]'))
+    upstream.enqueue(says(found("e", sentences=[1])))
     (asked,) = json.loads(measured("claims", row, config).stdout)["claims"]
     rated = row | {"claims": [SURE], "stated": [0.8]}
     (recorded,) = json.loads(measured("claims", rated, config).stdout)["claims"]

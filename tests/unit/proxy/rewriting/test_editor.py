@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hedgerow.lexicon.text.sentences import spans as spans_of
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.outcomes import Reason
-from hedgerow.proxy.rewriting.editor import read_reply, spans_of
+from hedgerow.proxy.rewriting.editor import read_reply
 from hedgerow.proxy.rewriting.editor_prompt import Rated, Task
 from hedgerow.proxy.upstreams.readiness import REST_S, SHORT_REST_S, Readiness
 
