@@ -244,6 +244,14 @@ class Rewriting(Section):
     entailment: Annotated[Entailment | None, BeforeValidator(_model_alone)] = None
     """A model that also checks every rewrite; a text is the model's name (`entailment: local`). Unset: none."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _renamed(cls, given: Any) -> Any:
+        """Say what a key of earlier versions is called now."""
+        if isinstance(given, Mapping) and "rewriter" in given:
+            raise ValueError("rewriter is now by: local (was template), editor (was decide or llm), or a baseline")
+        return given
+
 
 class Policy(Section):
     """What to do at which confidence: by the costs of outcomes in any unit (only their ratios matter), and at very low confidence."""

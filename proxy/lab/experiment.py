@@ -184,7 +184,7 @@ def load_experiment(path: Path) -> Experiment:
     return experiment.model_copy(update=moved)
 
 
-GRADING_TOKENS, REWORDING_TOKENS = 300, 700
+GRADING_TOKENS, REWORDING_TOKENS = 300, 1_700
 """Tokens of the prompt of a call that grades or rewords an answer; used only for the estimate."""
 
 

@@ -153,7 +153,7 @@ async def _left(wording: RouteWording, request: RewriteRequest, marks: Marks, us
     """The answer without marks, unless it must have one or would go out sounding sure at low confidence."""
     perceived = await _read(wording.reader, request.draft, request.language)
     sounds_sure = perceived is not None and perceived.mean >= BANDS["plain"]
-    if request.must_hedge or (marks.claims and sounds_sure and request.target.mean < BANDS["light"]):
+    if request.must_hedge or (marks.claims and sounds_sure and request.target.mean <= BANDS["light"]):
         return Tried(None, Reason.NO_HEDGE_CHOSEN, usage)
     reason = Reason.NO_HEDGE_CHOSEN if marks.claims else Reason.NO_ASSERTION
     return Tried(Rewording(request.draft, "plain", reason, None, EDITOR, perceived=perceived, usage=usage))

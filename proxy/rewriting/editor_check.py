@@ -36,14 +36,14 @@ class Checking:
         return self.model
 
 
-async def check(editor: RouteEditor, asker: Checking) -> str | None:
+async def check(editor: RouteEditor, asker: Checking, limit_s: float = LIMIT_S) -> str | None:
     """Why the model cannot edit answers; None if it can. The result is remembered, and a model that fails is not asked for a while."""
     spans = spans_of(ANSWER)
     sentences = [ANSWER[start:end] for start, end in spans]
     claims = (Rated(sentences[DOUBTED], DOUBTED, 0.31), Rated(sentences[1], 1, 0.94))
     task = Task(QUESTION, ANSWER, spans, 0.62, claims)
     try:
-        marks, _ = await editor.edit(asker, task, LIMIT_S)
+        marks, _ = await editor.edit(asker, task, limit_s)
     except StepFailed as failure:
         return failure.detail or str(failure.reason)
     problem = None

@@ -5,11 +5,20 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import anyio
 import httpx
 import pytest
 from starlette.responses import JSONResponse
 
+from hedgerow.calibration import Beta
+from hedgerow.proxy.config import Settings
+from hedgerow.proxy.pipeline.given import Given, word_given
+from hedgerow.proxy.pipeline.job import job_of
+from hedgerow.proxy.pipeline.result import Result, Run
+from hedgerow.proxy.rewriting.editor_check import Checking, check
+from hedgerow.proxy.services.services import open_pipelines
 from tests.support.editing import edits, scripted
+from tests.support.needs import EMBEDDED
 from tests.support.upstream import Upstream, completion, fails, never, says, spent
 from tests.support.waiting import until
 
@@ -216,6 +225,37 @@ def test_a_model_with_a_key_is_checked_at_the_start(
     assert len(asked) == 1
     asked_at(address, client_of)
     assert len(asked) == (2 if state == "ready" else 1)
+
+
+@EMBEDDED
+def test_the_embedded_model_is_no_editor(lines: Any) -> None:
+    """The real model: it fails the check, and where a route insists on it the local way words the answer."""
+    settings = Settings.model_validate(
+        {
+            "upstreams": {"small": {"provider": "embedded"}},
+            "routes": [
+                {"name": "r", "upstream": "small", "mode": "on", "rewriting": {"by": "editor", "timeout_s": 120}}
+            ],
+        }
+    )
+
+    async def tried() -> tuple[str | None, Result]:
+        async with open_pipelines(settings) as opened:
+            route, wording = settings.routes[0], opened.steps["r"]
+            assert wording.editor is not None
+            problem = await check(wording.editor, Checking("any"), limit_s=120)
+            wording.editor.readiness.succeeded(wording.editor.key(Checking("any")))
+            body = {"model": "any", "messages": ASK}
+            run = Run(job_of(route.model_copy(update={"deadline_s": 200.0}), "/chat/completions", body, {}))
+            await word_given(run, wording, CAPITAL, Given(Beta(6.0, 4.0)))
+            return problem, run.result
+
+    problem, result = anyio.run(tried)
+    assert problem is not None
+    assert result.rewording is not None
+    assert (result.status, result.rewording.rewriter == "editor") == ("hedged", False)
+    assert result.rewording.attempts[0].startswith("editor:editor_")
+    assert "Canberra" in (result.text or "")
 
 
 def test_append_gets_one_closing_note(serve: Any, client_of: Any, upstream: Upstream) -> None:

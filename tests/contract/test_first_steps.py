@@ -11,6 +11,9 @@ from typer.testing import CliRunner
 
 from hedgerow.proxy.cli import app
 from hedgerow.proxy.config import load
+from tests.contract.test_editor import BAD_CHECK, GOOD_CHECK
+from tests.support.editing import scripted
+from tests.support.needs import EMBEDDED
 from tests.support.upstream import Upstream, fails, ignores_n, says
 
 RUN = CliRunner()
@@ -150,6 +153,28 @@ def test_the_doctor_says_what_works_and_what_it_takes(upstream: Upstream) -> Non
         assert said in done.output
     assert upstream.calls[0]["model"] == "m"
     assert "! route default, upstream model: this question takes" in done.output
+
+
+@pytest.mark.parametrize(
+    ("reply", "mark", "said"),
+    [
+        (GOOD_CHECK, "✓", "m marks answers as asked"),
+        ("Sure! I would add 'probably'.", "!", "m cannot word answers (the reply is not of the requested form"),
+        (BAD_CHECK, "!", "m cannot word answers (the reply changes a sentence whose claims are sure)"),
+    ],
+)
+def test_the_doctor_says_who_words_the_answers(upstream: Upstream, reply: str, mark: str, said: str) -> None:
+    scripted(upstream, reply, "Leonardo da Vinci.")
+    configured(upstream, mode="on")
+    done = run("doctor", "--model", "m")
+    assert f"{mark} route default, editor: {said}" in done.output
+    assert done.exit_code == 0
+
+
+@EMBEDDED
+def test_the_doctor_does_not_ask_the_embedded_model_to_edit(upstream: Upstream) -> None:
+    assert run("init", "--base-url", "embedded").exit_code == 0
+    assert "· route default, editor: none: answers are worded locally" in run("doctor").output
 
 
 def test_the_doctor_notices_an_upstream_without_n(upstream: Upstream) -> None:

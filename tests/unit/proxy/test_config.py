@@ -44,6 +44,7 @@ def test_bare_on_and_off_are_words(tmp_path: Path) -> None:
     [
         ("mode: on", "mode: loud", ["routes.0.mode", "'loud'", "'off', 'shadow' or 'on'"]),
         ("mode: on", "mood: on", ["routes.0.mood", "no such key"]),
+        ("mode: on", "mode: on, rewriting: {rewriter: llm}", ["routes.0.rewriting", "is now by", "editor"]),
         ("upstream: here", "upstream: there", ["routes.0.upstream", "'there'", "here"]),
         ("name: a", "name: A b", ["routes.0.name", "'A b'"]),
         ("mode: on", "sampling: {n: 1}", ["routes.0.sampling.n", "1", "must be at least 2"]),
