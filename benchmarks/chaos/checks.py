@@ -66,7 +66,7 @@ def is_checked(text: str, said: Iterable[str]) -> bool:
 @cache
 def _closings() -> tuple[str, ...]:
     known = written("en")
-    return tuple(closing.text for closing in (*known.closings, *known.notes))
+    return tuple(closing.text for closing in known.closings)
 
 
 @cache

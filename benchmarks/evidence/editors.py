@@ -33,7 +33,6 @@ from hedgerow.proxy.rewriting import (
     DirectBetaRewriter,
     FactGuard,
     HedgedQaRewriter,
-    TemplateRewriter,
     reword,
 )
 from hedgerow.proxy.types import RewriteRequest, Usage
@@ -95,7 +94,7 @@ async def draw(data: Path, count: int) -> None:
                 perceived.append(said[system, user])
                 return text, Usage()
 
-            await reword(request, rewriters=[editor(ask)], guard=guard)
+            await reword(request, rewriter=editor(ask), guard=guard)
         target = {"alpha": request.target.alpha, "beta": request.target.beta}
         rows.append({"question": request.question, "answer": request.draft} | target | {"replies": replies})
         text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
@@ -110,14 +109,14 @@ def kept() -> list[dict[str, Any]]:
 
 async def replay() -> dict[str, list[Tried]]:
     """Every editor's kept replies through the step as it is now; where it asks once more than it did then, `not_drawn`."""
-    retriever, template, guard = Retriever(load()), TemplateRewriter(), FactGuard()
+    retriever, guard = Retriever(load()), FactGuard()
     collected: dict[str, list[Tried]] = {name: [] for name in EDITORS}
     for row in kept():
         target = Beta(row["alpha"], row["beta"])
         request = RewriteRequest(row["question"], row["answer"], target, retriever.nearest(target, 5))
         for name, editor in EDITORS.items():
             replies = row["replies"][name]
-            done = await reword(request, rewriters=[editor(_player(replies)), template], guard=guard)
+            done = await reword(request, rewriter=editor(_player(replies)), guard=guard)
             if replies and done.reason != "no_assertion":
                 spent = sum(reply["ms"] for reply in replies)
                 collected[name].append(Tried(Case(name, request, done, done, 0.0), replies[0]["text"], spent))

@@ -13,6 +13,7 @@ import json
 import anyio
 
 from benchmarks import RECORDED, ROOT
+from hedgerow.lexicon.reading.local import read
 from hedgerow.proxy.clustering.support import SentenceSupport, beta_of, features
 from hedgerow.proxy.pipeline.claims import claims_of
 
@@ -23,7 +24,7 @@ MARK = "<!-- drawn out -->\n"
 
 def drawn_out(row: dict) -> str:
     """One answer as Markdown."""
-    claims = claims_of(row["answer"], row["question"])
+    claims = claims_of(read(row["answer"], row["question"]))
     texts, samples = [claim.text for claim in claims], row["samples"]
     supports = anyio.run(SentenceSupport().measure_claims, row["question"], claims, samples, row["answer"])
     figures = features(row["question"], texts, samples, row["answer"])

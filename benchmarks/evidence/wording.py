@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +16,9 @@ from benchmarks.evidence.rewriting import Case as Reworded
 from benchmarks.evidence.rewriting import lost_facts
 from hedgerow.calibration import Beta
 from hedgerow.lexicon import Lexicon, Retriever, load, offered
-from hedgerow.proxy.rewriting import FactGuard, TemplateRewriter, reword
+from hedgerow.lexicon.reading.local import read
+from hedgerow.proxy.rewriting import LocalRewriter, perceived_confidence
+from hedgerow.proxy.rewriting.wordings import SPEAKERS
 from hedgerow.proxy.types import Rewording, RewriteRequest
 
 K, SHORTLIST = 5, 30
@@ -25,22 +26,20 @@ K, SHORTLIST = 5, 30
 
 
 class Writer:
-    """A route's retriever, template and guard."""
+    """A route's retriever and its local way to word."""
 
     def __init__(self, lexicon: Lexicon | None = None, k: int = K, shortlist: int | None = SHORTLIST) -> None:
         lexicon = lexicon or load()
-        self.k, self.retriever = k, Retriever(offered(lexicon), shortlist)
-        self.template, self.guard = TemplateRewriter(tuple(lexicon)), FactGuard(tuple(lexicon))
+        self.k, self.retriever = k, Retriever(offered(lexicon, voices=SPEAKERS["auto"]), shortlist)
+        self.local = LocalRewriter(self.retriever.hedges, reader=perceived_confidence)
 
     def write(self, cases: Sequence[Case], targets: Columns, title: str = "wording") -> list[Rewording]:
         """Every draft at its target."""
-        return asyncio.run(self._write(cases, [Beta.floored(a, b) for a, b in zip(*targets, strict=True)], title))
-
-    async def _write(self, cases: Sequence[Case], targets: Sequence[Beta], title: str) -> list[Rewording]:
+        betas = [Beta.floored(a, b) for a, b in zip(*targets, strict=True)]
         worded = []
-        for case, target in track(list(zip(cases, targets, strict=True)), title, disable=not sys.stderr.isatty()):
+        for case, target in track(list(zip(cases, betas, strict=True)), title, disable=not sys.stderr.isatty()):
             request = RewriteRequest(case.question, case.draft, target, self.retriever.nearest(target, self.k))
-            worded.append(await reword(request, rewriters=[self.template], guard=self.guard))
+            worded.append(self.local.word(request, read(case.draft, case.question)))
         return worded
 
 

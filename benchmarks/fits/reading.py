@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 
 from benchmarks import DATA, ROOT
 from hedgerow.calibration import Beta
+from hedgerow.lexicon.reading.local import read
 from hedgerow.lexicon.text.sentences import sentences
 from hedgerow.proxy.lab.rewording import GivenAnswer, GivenClaim, Reworder, default_reworder
 from hedgerow.proxy.outcomes import Status
@@ -240,7 +241,7 @@ def row_of(one: Source, kind: str, half: str, target: float) -> Row:
     """A row without a text. Each claim has a confidence of its own around the target; the answer has that which the pipeline gives it, the mean."""
     rng = random.Random(one.id)
     claims = []
-    for claim in claims_of(one.answer, one.question):
+    for claim in claims_of(read(one.answer, one.question)):
         mean = 1 / (1 + math.exp(-(math.log(target / (1 - target)) + rng.gauss(0.0, SPREAD))))
         claims.append([claim.text, round(min(max(mean, 0.02), 0.98), 3)])
     mean = sum(mean for _, mean in claims) / len(claims) if len(claims) > 2 else target

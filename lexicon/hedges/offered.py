@@ -20,7 +20,7 @@ IMPERSONAL: tuple[Voice, ...] = ("impersonal",)
 
 REGISTERS: tuple[Register, ...] = ("plain", "formal")
 """Tones of the whole lexicon that are written by default: "I reckon" is unsuitable for a product."""
-_CONTRADICT = """i-do-not-know i-do-not-really-know i-have-no-idea i-cannot-recall i-barely-remember
+_CONTRADICT = """i-do-not-know i-have-no-idea i-cannot-recall i-barely-remember
     almost-no-chance hardly-any-chance inconceivable very-unlikely highly-unlikely extremely-unlikely highly-improbable improbable
     i-seriously-doubt i-do-not-think chances-are-slight little-chance barely-possible remotely-possible with-low-probability
     unlikely quite-unlikely somewhat-unlikely not-likely not-very-likely doubtful very-doubtful i-doubt probably-not i-would-be-surprised"""
@@ -32,6 +32,8 @@ _INVENT = """the-evidence-suggests all-signs-point-to by-all-accounts reportedly
 """They refer to evidence, sources or other people that the answer does not have."""
 _CONCLUDE = "must should in-my-view in-my-opinion i-would-argue"
 """Conclude, oblige or argue where only doubt is meant."""
+CONTRADICTING = frozenset(_CONTRADICT.split())
+"""Ids of shipped entries that deny what they stand beside."""
 UNSUITED = frozenset(f"{_CONTRADICT} {_OVERSTATE} {_INVENT} {_CONCLUDE}".split())
 """Ids of shipped entries that are read but by default not written."""
 

@@ -1,4 +1,4 @@
-"""What a product writes: vetted wordings of the lexicon's entries, sentences that close an answer, and short marks for items of lists.
+"""What a product writes: vetted wordings of the lexicon's entries, and sentences before or after an answer.
 
 Data beside the lexicons (`data/written/<language>.json`). An entry says how sure a phrase sounds; this says in which of its forms a careful
 editor would write it and in which tone.
@@ -33,7 +33,7 @@ class Wording:
 
 @dataclass(frozen=True, slots=True)
 class Closing:
-    """Words that stand apart from the claim that they are about: a sentence after an answer, or a mark after an item of a list.
+    """A sentence that stands apart from the claims that it is about.
 
     Attributes
     ----------
@@ -58,20 +58,17 @@ class Written:
     wordings : mapping of str to Wording
         By the id of the lexicon's entry.
     closings : tuple[Closing, ...]
-        Sentences after an answer, by rising confidence.
-    notes : tuple[Closing, ...]
-        Sentences for answers that deserve next to no confidence.
-    parts : tuple[Closing, ...]
-        Sentences after a long answer many of whose claims are in doubt, with about the share of claims that they leave standing.
-    marks : tuple[Closing, ...]
-        What stands in brackets after an item of a list or in a cell of a table.
+        Sentences after an answer.
+    starts : tuple[Closing, ...]
+        Sentences before an answer; none in some languages.
+    points : tuple[Closing, ...]
+        Sentences after an answer that name what is in doubt, with the slot "{points}"; none in some languages.
     """
 
     wordings: Mapping[str, Wording]
     closings: tuple[Closing, ...]
-    notes: tuple[Closing, ...]
-    parts: tuple[Closing, ...]
-    marks: tuple[Closing, ...]
+    starts: tuple[Closing, ...]
+    points: tuple[Closing, ...]
 
 
 @cache
@@ -80,12 +77,12 @@ def written(language: str = "en") -> Written:
 
     Examples
     --------
-    >>> written().wordings["probably"].register, written().notes[0].text
-    ('plain', 'This answer comes with very low confidence; please verify it.')
+    >>> written().wordings["probably"].register, written().closings[0].text
+    ('plain', 'This is probably right.')
     """
     path = DATA / "written" / f"{language}.json"
     if not path.exists():
-        return Written({}, (), (), (), ())
+        return Written({}, (), (), ())
     raw = json.loads(path.read_text(encoding="utf-8"))
     hedges = load(language=language)
 
@@ -99,5 +96,5 @@ def written(language: str = "en") -> Written:
         row["id"]: Wording(row["register"], tuple(Frame(kind, text) for f in row["frames"] for kind, text in f.items()))
         for row in raw["wordings"]
     }
-    apart = (tuple(map(closing, raw[name])) for name in ("closings", "notes", "parts", "marks"))
+    apart = (tuple(map(closing, raw[name])) for name in ("closings", "starts", "points"))
     return Written(wordings, *apart)

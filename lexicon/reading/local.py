@@ -17,6 +17,8 @@ from .segments import Segment, inline_opaque, opaque, segments
 from .softmax import Softmax
 
 DATA = Path(__file__).parents[1] / "data" / "reading"
+SHORTEST = 12
+"""Characters of a sentence in a language that is not parsed."""
 FEWEST_PROSE = 9
 """Words from which a text is no bare answer ("Paris", "12 km", "In 1912.")."""
 _THRESHOLDS: dict[str, float] = json.loads((DATA / "thresholds.json").read_text(encoding="utf-8"))
@@ -72,6 +74,25 @@ def seeks_claim(question: str) -> float:
     return float(_requests().probabilities(features.of_request(question))[1])
 
 
+MAY, SURELY = 0.4, 0.6
+"""Probability of stating something from which a hedge is not out of place; that of another act from which it is."""
+
+
+def may_state(text: str) -> bool:
+    """Whether one sentence may state something, by its words alone: no announcement, instruction, advice or politeness.
+
+    >>> may_state("It is 42."), may_state("Call emergency services now.")
+    (True, False)
+    """
+    model, _ = _plain()
+    words = text.strip()
+    if not any(map(str.isalpha, words)):
+        return True  # a number, a formula
+    p = dict(zip(model.classes, model.probabilities(features.of_sentence(words, "", None)).tolist(), strict=True))
+    act, most = max(p.items(), key=lambda each: each[1])
+    return bool(p["states"] >= MAY or act == "states" or most < SURELY)
+
+
 def _parsed(text: str, found: Sequence[Segment], inline: Sequence[Span]) -> list[Parsed] | None:
     """The parse of each segment; None without a parser. A row of a table is not parsed."""
     try:
@@ -95,7 +116,10 @@ def _act(
         return "repeats", 0.0
     bare = count == 1 and len(words.split()) < FEWEST_PROSE and not words.rstrip().endswith(("?", "？", ":"))
     if language != "en":
-        return ("states", 1.0) if bare else ("presents", 0.0)
+        is_sentence = (
+            segment.block == "prose" and words.rstrip('*_"”»)').endswith((".", "。")) and len(words) >= SHORTEST
+        )
+        return ("states", 1.0) if bare else ("states", 0.6) if is_sentence and language else ("presents", 0.0)
     model, threshold = _acts() if parsed is not None else _plain()
     p = dict(
         zip(model.classes, model.probabilities(features.of_sentence(words, question, parsed)).tolist(), strict=True)

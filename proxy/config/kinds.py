@@ -29,13 +29,13 @@ JUDGES = table(
 """`build(context)` returns a function (request, callback for token usage) -> clusterer."""
 
 REWRITERS = table(
-    Kind("auto", "`editor`, while its model replies as asked, else `local`", f"{_REWRITING}.template:build"),
-    Kind("editor", "a chat model that replies with edits and notes", f"{_REWRITING}.template:build"),
-    Kind("local", "no model call", f"{_REWRITING}.template:build"),
+    Kind("auto", "`editor`, while its model replies as asked, else `local`", f"{_REWRITING}.local:LocalRewriter"),
+    Kind("editor", "a chat model that replies with edits and notes", f"{_REWRITING}.local:LocalRewriter"),
+    Kind("local", "no model call", f"{_REWRITING}.local:LocalRewriter"),
     Kind("direct_beta", "the paper's baseline without retrieval", f"{_REWRITING}.baselines:build_direct_beta"),
     Kind("hedged_qa", "the paper's baseline without a signal", f"{_REWRITING}.baselines:build_hedged_qa"),
 )
-"""`build(context)` returns a function that makes what words an answer of a request where no editor does. If it refuses or fails, the template is used."""
+"""A baseline's `build(context)` returns a function (request) -> rewriter. The others are made for every route: `services/factories.py`."""
 
 UPSTREAMS = table(
     Kind("openai", "a server that speaks the OpenAI protocol", "hedgerow.proxy.config.upstreams:HttpUpstream"),

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, NoReturn, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ...calibration import Beta
+from ...lexicon.reading.local import read as read_answer
 from ...lexicon.text.claims import Claim
 from ..clustering import asked_support, stated_support
 from ..clustering.clusterer import JudgedClusterer, RuleClusterer
@@ -198,7 +199,7 @@ async def claims(row: object, judging: Judging) -> tuple[Json, str | None]:
         by_model = None
         if isinstance(supporter, FindsClaims):
             by_model = await supporter.find_claims(read.question, read.answer)
-        found, _, supporter = by_model or (claims_of(read.answer, read.question), (), supporter)
+        found, _, supporter = by_model or (claims_of(read_answer(read.answer, read.question)), (), supporter)
     supports = await supporter.measure_claims(read.question, found, others, read.answer) if found else []
     measured = [
         {"text": claim.text, **_figures(beta_of(of.mean, len(others))), "by": of.by}

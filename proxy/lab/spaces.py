@@ -17,14 +17,16 @@ from ...calibration import Beta
 from ...calibration.evaluation import Evaluation
 from ...calibration.metrics.correlation import spearman
 from ...calibration.summary import paired_metrics, summarise
+from ...lexicon.reading.local import read
 from ...lexicon.text.language import language_of
 from ..clustering.clusterer import RuleClusterer
+from ..computing import compute
 from ..pipeline.editing import edited
 from ..pipeline.job import Job
 from ..pipeline.steps import RoutePipeline
 from ..protocols import ConfidenceSignal
 from ..rewriting import perceived_confidence, reword
-from ..types import Json, RewriteRequest
+from ..types import Json, Rewording, RewriteRequest
 from .evaluating import figures_of
 from .ledger import Ledger
 from .rows import Sampled, parse_row
@@ -73,12 +75,10 @@ async def word_drafts(
     for draft, target in zip(drafts, targets, strict=True):
         if draft.key not in ledger.done:
             job = job_of(draft)
-            hedges = steps.retriever.nearest(target, job.route.rewriting.k, draft.text)
+            hedges = steps.retriever.nearest(target, job.route.rewriting.k)
             request = RewriteRequest(draft.question, draft.text, target, hedges)
             tried = await edited(job, steps, request)
-            done = tried.rewording or await reword(
-                request, rewriters=steps.rewriters(job), guard=steps.guard, reader=steps.reader
-            )
+            done = tried.rewording or await _worded(job, steps, request)
             row: Json = {
                 "question": draft.question,
                 "draft": draft.text,
@@ -93,6 +93,14 @@ async def word_drafts(
             }
             ledger.finish(draft.key, row)
         on_done()
+
+
+async def _worded(job: Job, steps: RoutePipeline, request: RewriteRequest) -> Rewording:
+    """A draft as the route words it where no editor does."""
+    if (baseline := steps.baseline(job)) is not None:
+        return await reword(request, rewriter=baseline, guard=steps.guard, reader=steps.reader)
+    reading = await compute(read, request.draft, request.question)
+    return await compute(steps.local.word, request, reading)
 
 
 def linguistic_space(

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from ...calibration import Beta
-from ...lexicon import NO_HEDGE, LexiconError, Match, spot
+from ...lexicon import NO_HEDGE, LexiconError, Match, Retriever, load, offered, spot
 from ...lexicon.text.language import known
 from ...lexicon.text.sentences import spans as spans_of
 from ..computing import compute
@@ -18,8 +18,8 @@ from ..rewriting import Reader
 from ..rewriting.editor import Marks
 from ..rewriting.editor_prompt import Rated, Task
 from ..rewriting.edits import applied
-from ..rewriting.frames import nearest_foreign
-from ..rewriting.policy import BANDS, band_of
+from ..rewriting.policy import BANDS, Claimed, band_of
+from ..rewriting.wordings import SPEAKERS
 from ..types import EDITOR, NO_TOKENS, Rewording, Rewrite, RewriteRequest, Usage, WordedSentence
 from .job import Job, last_messages
 from .result import Run
@@ -76,6 +76,17 @@ def claims_to_word(run: Run, draft: str, sentences: Sequence[Beta | None]) -> tu
     )
 
 
+def claimed(run: Run, draft: str, sentences: Sequence[Beta | None]) -> tuple[Claimed, ...]:
+    """The same by their places, for the local way."""
+    if run.result.claims:
+        return tuple(
+            Claimed(c.start, c.end, c.calibrated, "" if c.sentence is not None else c.context.partition(",")[0])
+            for c in run.result.claims
+        )
+    spans = spans_of(draft)
+    return tuple(Claimed(*spans[index], beta) for index, beta in enumerate(sentences) if beta is not None)
+
+
 async def edited(
     job: Job,
     wording: RouteWording,
@@ -113,7 +124,7 @@ def _task(
     hedges = {
         match.hedge.id: match
         for beta in reversed(one_a_band.values())
-        for match in hedges_for(job, wording, request.draft, request.language, beta)
+        for match in hedges_for(job, wording, request.language, beta)
         if not match.hedge.is_plain
     }
     return Task(
@@ -129,14 +140,12 @@ def _task(
     )
 
 
-def hedges_for(job: Job, wording: RouteWording, draft: str, language: str | None, target: Beta) -> tuple[Match, ...]:
+def hedges_for(job: Job, wording: RouteWording, language: str | None, target: Beta) -> tuple[Match, ...]:
     """The k hedges nearest to a confidence: of the answer's language where it has a lexicon, else the English ones, which show the strength."""
-    k, choice = job.route.rewriting.k, wording.retriever
+    k = job.route.rewriting.k
     if language in known() and language != "en":
-        return nearest_foreign(language or "", target, k)
-    if job.route.rewriting.voice == "impersonal":
-        return choice.nearest(target, k, draft)
-    return choice.spoken.nearest(target, k, register=choice.register)
+        return Retriever(offered(load(language=language), voices=SPEAKERS["auto"]), None).nearest(target, k)
+    return wording.retriever.nearest(target, k)
 
 
 def words_of_doubt(answers: Sequence[str]) -> tuple[str, ...]:

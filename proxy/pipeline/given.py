@@ -7,13 +7,16 @@ from dataclasses import dataclass
 
 from ...calibration import Beta
 from ...calibration.registry import UNCALIBRATED
+from ...lexicon.reading.local import read
+from ...lexicon.reading.reading import Reading
 from ...lexicon.text.sentences import sentences
+from ..computing import compute
 from ..errors import InputError
 from ..outcomes import Reason, Status
 from ..types import CLAIM_SIGNAL
+from .claims import claims_if_long
 from .eligibility import draft_reason, json_in, skip_reason
 from .fields import is_structured
-from .long import claims_of_long
 from .result import Run
 from .run import run_until_deadline
 from .steps import RouteWording, calibrated, too_long
@@ -51,12 +54,13 @@ async def _word(run: Run, wording: RouteWording, answer: str, given: Given) -> N
         return run.end(Status.PASSED, reason)
     if not answer.strip():
         return run.end(Status.PASSED, Reason.NO_TEXT)
-    return await word(run, wording, await _measured(run, wording, answer, given), answer, may_replace=True)
+    reading = await compute(read, answer, run.job.question)
+    return await word(run, wording, await _measured(run, wording, reading, given), reading, may_replace=True)
 
 
-async def _measured(run: Run, wording: RouteWording, answer: str, given: Given) -> Measured:
-    long, question = wording.by_sentence, run.job.question
-    if long is None or await claims_of_long(long, question, answer) is None:
+async def _measured(run: Run, wording: RouteWording, reading: Reading, given: Given) -> Measured:
+    long = wording.by_sentence
+    if long is None or await compute(claims_if_long, reading, long.minimum) is None:
         return Measured(calibrated(run.job.route.signal, given.answer, UNCALIBRATED), None, given.sentences)
     return Measured(calibrated(CLAIM_SIGNAL, given.answer, UNCALIBRATED), long, given.sentences, is_given=True)
 

@@ -9,6 +9,7 @@ from statistics import fmean
 import structlog
 
 from ...calibration import Beta
+from ...lexicon.reading.reading import Reading
 from ...lexicon.text.claims import Claim
 from ..clustering.support import beta_of
 from ..computing import compute
@@ -22,19 +23,6 @@ from .wording import Measured
 
 log = structlog.get_logger(__name__)
 
-INLINE_CHARS, INLINE_QUESTION = 200, 1_000
-"""Characters of a draft and of its question up to which its claims are read by the event loop, in a millisecond. Handing them to a worker
-thread costs little while nothing else goes on, and a turn of the interpreter (5 ms) or several while the loop has other requests to answer.
-"""
-
-
-async def claims_of_long(long: LongAnswerPipeline, question: str, draft: str) -> tuple[Claim, ...] | None:
-    """The claims of a long draft; None for a short draft."""
-    is_quick = len(draft) <= INLINE_CHARS and len(question) <= INLINE_QUESTION
-    if is_quick:
-        return claims_if_long(draft, question, long.minimum)
-    return await compute(claims_if_long, draft, question, long.minimum)
-
 
 @dataclass(frozen=True, slots=True)
 class FoundClaims:
@@ -45,7 +33,7 @@ class FoundClaims:
     asked: Sequence[bool | None]
 
 
-async def found_claims(run: Run, long: LongAnswerPipeline, draft: str) -> FoundClaims | None:
+async def found_claims(run: Run, long: LongAnswerPipeline, reading: Reading) -> FoundClaims | None:
     """The claims of a long draft, found by the model that rates them or by words; None for a short draft.
 
     Raises:
@@ -53,15 +41,15 @@ async def found_claims(run: Run, long: LongAnswerPipeline, draft: str) -> FoundC
     """
     job, supporter = run.job, long.support(run.job, run.spend)
     if isinstance(supporter, FindsClaims):
-        if not may_be_long(draft, long.minimum):
+        if not may_be_long(reading.text, long.minimum):
             return None
-        found = await supporter.find_claims(job.question, draft)
+        found = await supporter.find_claims(job.question, reading.text)
         if found is not None:
             claims, asked, rated = found
             places = [claim.sentence for claim in claims]
             is_long = len(set(places) - {None}) + places.count(None) >= long.minimum
             return FoundClaims(claims, rated, asked) if is_long else None
-    by_words = await claims_of_long(long, job.question, draft)
+    by_words = await compute(claims_if_long, reading, long.minimum)
     return None if by_words is None else FoundClaims(by_words, supporter, [None] * len(by_words))
 
 

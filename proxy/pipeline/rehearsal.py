@@ -9,9 +9,10 @@ from collections.abc import Iterable, Mapping
 
 from ...calibration import Beta
 from ...lexicon.perception.markers import marker_of
+from ...lexicon.reading.local import read
 from ..clustering.rules import judge_pair
+from ..computing import compute
 from ..config import Route
-from ..rewriting.step import reword
 from ..types import RewriteRequest, Sample
 from .claims import claims_of, statements
 from .eligibility import comparable, draft_reason, skip_reason
@@ -26,18 +27,17 @@ def rehearse(routes: Iterable[Route], pipelines: Mapping[str, RoutePipeline]) ->
     """Word a sample answer by the rules of every route that may calibrate. No upstream and no editor is called, and nothing is counted."""
     for route in routes:
         if (pipeline := pipelines.get(route.name)) is not None:
-            asyncio.run(_rehearse(route, pipeline))
+            asyncio.run(compute(_rehearse, route, pipeline))
 
 
-async def _rehearse(route: Route, pipeline: RoutePipeline) -> None:
+def _rehearse(route: Route, pipeline: RoutePipeline) -> None:
     job = job_of(route, "/chat/completions", {"messages": [{"role": "user", "content": QUESTION}]}, {})
     skip_reason(job)
     draft_reason(Sample(DRAFT))
     judge_pair(QUESTION, DRAFT, "Canberra.")
     comparable([DRAFT, DRAFT], 2)
-    statements(DRAFT, QUESTION, claims_of(DRAFT, QUESTION))
+    reading = read(DRAFT, QUESTION)
+    statements(reading, claims_of(reading))
     marker_of(DRAFT)
-    hedges = pipeline.retriever.nearest(TARGET, route.rewriting.k, DRAFT, hedges_in(DRAFT))
-    request = RewriteRequest(QUESTION, DRAFT, TARGET, hedges, language="en")
-    by_rules = [rewriter for rewriter in pipeline.rewriters(job) if rewriter.name == "template"]
-    await reword(request, rewriters=by_rules, guard=pipeline.guard, reader=pipeline.reader)
+    hedges = pipeline.retriever.nearest(TARGET, route.rewriting.k, hedges_in(DRAFT))
+    pipeline.local.word(RewriteRequest(QUESTION, DRAFT, TARGET, hedges, language="en"), reading)

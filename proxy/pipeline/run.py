@@ -15,6 +15,8 @@ from typing import Any, TypeVar
 import structlog
 
 from ...lexicon.perception.markers import SEVERAL, marker_of
+from ...lexicon.reading.local import read
+from ...lexicon.reading.reading import Reading
 from ...lexicon.text.language import known_language_of
 from ..computing import compute
 from ..errors import Internal, ProxyError, StepFailed, UpstreamTimeout
@@ -122,17 +124,19 @@ async def _answer(run: Run, pipeline: RoutePipeline, serving: Awaitable[Json] | 
     if job.route.claims_only and not await aside(sum(map(len, texts)), comparable, texts, largest):
         return run.end(Status.PASSED, Reason.NOT_A_CLAIM)
 
-    measured = await _measure(run, pipeline, clustering, sample.text)
-    return await word(run, pipeline, measured, sample.text, may_replace=may_replace)
+    with run.step("confidence"):
+        reading = await compute(read, sample.text, job.question)
+    measured = await _measure(run, pipeline, clustering, reading)
+    return await word(run, pipeline, measured, reading, may_replace=may_replace)
 
 
-async def _measure(run: Run, pipeline: RoutePipeline, clustering: Clustering, draft: str) -> Measured:
+async def _measure(run: Run, pipeline: RoutePipeline, clustering: Clustering, reading: Reading) -> Measured:
     """Measure and calibrate the confidence in a short or a long answer."""
     if (long := pipeline.by_sentence) is not None:
         with run.step("confidence"):
-            found = await found_claims(run, long, draft)
+            found = await found_claims(run, long, reading)
         if found is not None:
-            return await measure_long(run, long, draft, found)
+            return await measure_long(run, long, reading.text, found)
     return await measure_short(run, pipeline, clustering)
 
 

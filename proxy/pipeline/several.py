@@ -7,10 +7,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Sequence
 
+from ...lexicon.reading.local import read
+from ..computing import compute
 from ..outcomes import Reason, Status
 from ..types import Clustering, Json
+from .claims import claims_if_long
 from .eligibility import answer_reason, comparable
-from .long import claims_of_long
 from .result import ChoiceConfidence, Confidence, Run
 from .steps import RoutePipeline, calibrated, too_long
 
@@ -56,7 +58,8 @@ async def _measure(run: Run, pipeline: RoutePipeline, question: str, indices: Se
         clustering = await pipeline.equivalence(job, run.spend).cluster(question, texts)
     if job.route.claims_only and not comparable(texts, len(clustering.largest)):
         return
-    if pipeline.by_sentence and await claims_of_long(pipeline.by_sentence, question, texts[clustering.draft_index]):
+    long = pipeline.by_sentence
+    if long is not None and await compute(_is_long, texts[clustering.draft_index], question, long.minimum):
         return  # no two long answers are the same: their agreement has no meaning
     measured: list[tuple[tuple[int, ...], Confidence]] = []
     with run.step("confidence"):
@@ -70,3 +73,7 @@ async def _measure(run: Run, pipeline: RoutePipeline, question: str, indices: Se
     run.learn(each=(*run.result.each, *(shown[i] for i in sorted(shown))))
     if alone:
         run.learn(clustering=clustering, confidence=measured[0][1])
+
+
+def _is_long(draft: str, question: str, minimum: int) -> bool:
+    return claims_if_long(read(draft, question), minimum) is not None

@@ -14,7 +14,7 @@ from ..config import Policy
 from ..errors import ProxyError, StepFailed
 from ..outcomes import Reason, Status
 from ..protocols import Call, Clusterer, ConfidenceSignal, Guard, Rewriter, Supporter, Upstream
-from ..rewriting import Choice, FactGuard, Reader, TemplateRewriter, perceived_confidence
+from ..rewriting import Choice, LocalRewriter, Reader, perceived_confidence
 from ..rewriting.editor import RouteEditor
 from ..spending.prices import NO_PRICES, Prices
 from ..types import Clustering, Standing, Usage
@@ -45,16 +45,11 @@ class LongAnswerPipeline:
         minimum: an answer with this many statements is long.
         support: makes, for one request, what measures how far the other answers support a claim.
         active_map: the calibration map of a model, fitted for the signal of long answers.
-        k: hedges retrieved for a sentence.
     """
 
     minimum: int
     support: Callable[[Job, Spent], Supporter]
     active_map: Callable[[str], ActiveMap]
-    retriever: Choice
-    k: int
-    template: TemplateRewriter
-    guard: FactGuard
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +60,9 @@ class RouteWording:
         decide: the action at a calibrated mean, on routes without promises.
         standing: the certificate that covers answers with this map and signal; None if the route promises nothing.
         stronger: the upstream that is asked when the decision is to escalate.
-        rewriters: makes the rewriters for one request, in the order they are tried.
+        baseline: makes, for one request, the baseline of the paper that rewrites its answer; None on other routes.
+        local: words answers without a model.
+        entails: whether a model finds that draft and rewrite say the same; None if none is asked.
         by_sentence: the parts for long answers; None if the route words them like short ones.
         reader: measures perceived confidence; entries of the route's own lexicon have their own Betas.
         editor: the model that marks answers; None if they are worded locally.
@@ -74,7 +71,9 @@ class RouteWording:
 
     decide: Callable[[float], Action]
     retriever: Choice
-    rewriters: Callable[[Job], Sequence[Rewriter]]
+    baseline: Callable[[Job], Rewriter | None]
+    local: LocalRewriter
+    entails: Callable[[str, str], bool] | None = None
     guard: Guard
     standing: Callable[[str | None, str], Standing | None] = lambda _map_id, _signal: None
     stronger: Upstream | None = None
@@ -237,12 +236,12 @@ def _described(run: Run, *, may_replace: bool) -> Reason | None:
 
 def retrieve(run: Run, retriever: Choice, target: Beta) -> tuple[Match, ...]:
     """The nearest hedges; the hedge of the conversation's last answer is used only if no other is about as near."""
-    return retriever.nearest(target, run.job.route.rewriting.k, run.result.draft or "", hedges_in(run.job.last_answer))
+    return retriever.nearest(target, run.job.route.rewriting.k, hedges_in(run.job.last_answer))
 
 
 def retrieve_words(run: Run, retriever: Choice, target: Beta) -> tuple[Match, ...]:
     """The nearest hedges that are not empty, for a draft that must be hedged."""
-    nearest = retriever.nearest(target, run.job.route.rewriting.k + 1, run.result.draft or "")
+    nearest = retriever.nearest(target, run.job.route.rewriting.k + 1)
     return tuple(match for match in nearest if not match.hedge.is_plain)
 
 

@@ -3,10 +3,9 @@
 from ...lexicon.text.sentences import sentences
 from .baselines import Ask, DirectBetaRewriter, HedgedQaRewriter
 from .guard import Entailment, FactGuard, Reader, perceived_confidence, reader_of
-from .long import assertions, reword_sentences
+from .local import LocalRewriter
 from .step import reword
-from .stream import append_confidence_sentence, natural_pieces
-from .template import TemplateRewriter
+from .stream import natural_pieces
 from .wordings import Choice
 
 __all__ = [
@@ -16,14 +15,11 @@ __all__ = [
     "Entailment",
     "FactGuard",
     "HedgedQaRewriter",
+    "LocalRewriter",
     "Reader",
-    "TemplateRewriter",
-    "append_confidence_sentence",
-    "assertions",
     "natural_pieces",
     "perceived_confidence",
     "reader_of",
     "reword",
-    "reword_sentences",
     "sentences",
 ]

@@ -17,8 +17,9 @@ from ..computing import compute
 from ..outcomes import Reason
 from ..types import Rewrite, RewriteRequest, Verdict
 from .comparing import compare
+from .distances import distance
 from .doubt import Doubts, doubts_of
-from .frames import distance, lexicon_of, nearest_foreign
+from .frames import lexicon_of, nearest_foreign
 from .matching import Fault
 from .strip import Strippers
 from .words import spoken
@@ -159,8 +160,12 @@ class FactGuard:
         sounds_plain = distance(perceived, self._plain(language)) <= UNREAD
         return sounds_plain and all(self._doubts.is_caveat(sentence, draft_words) for sentence in new)
 
+    def entails(self, draft: str, rewrite: str) -> bool:
+        """Whether draft and rewrite entail each other, as the model of `entailment` finds; True without one."""
+        return self.entailment is None or min(self.entailment([(draft, rewrite), (rewrite, draft)])) >= self.entailed
+
     def _meaning(self, draft: str, rewrite: str) -> Verdict | None:
-        if self.entailment is None or min(self.entailment([(draft, rewrite), (rewrite, draft)])) >= self.entailed:
+        if self.entails(draft, rewrite):
             return None
         return Verdict(False, Reason.NOT_ENTAILED, "the rewrite and the draft do not entail each other")
 

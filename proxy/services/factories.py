@@ -6,7 +6,7 @@ Imported only if a route calibrates. Lexicon files are read here, so that a wron
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import partial
 from math import inf
@@ -29,11 +29,12 @@ from ..pipeline.sampling.cache import MemoryCache, RedisCache
 from ..pipeline.sampling.sharing import Sharing
 from ..pipeline.steps import LongAnswerPipeline, RoutePipeline, RouteWording
 from ..protocols import Asker, Rewriter, Supporter, Upstream
-from ..rewriting import Choice, FactGuard, Reader, TemplateRewriter, reader_of
+from ..rewriting import Choice, FactGuard, LocalRewriter, Reader, reader_of
 from ..rewriting.editor import RouteEditor
 from ..rewriting.entailment import CrossEncoderEntailment, LocalEntailment
-from ..rewriting.frames import LOW
-from ..rewriting.step import BASELINES
+from ..rewriting.policy import LOW
+from ..rewriting.step import WORDED_IN_PARTS
+from ..rewriting.wordings import SPEAKERS
 from ..spending.prices import Prices, open_prices
 from ..types import CLAIM_SIGNAL
 from ..upstreams.asking import Prompting, RouteContext, SupporterFactory
@@ -108,7 +109,7 @@ def route_wording(context: RouteContext) -> RouteWording:
         retriever = Choice.of(
             lexicon,
             wordings=how.wordings,
-            voice="impersonal" if how.voice == "auto" else how.voice,
+            voice=how.voice,
             tone=how.register_,
             registers=how.registers,
             never=how.never,
@@ -133,9 +134,11 @@ def route_wording(context: RouteContext) -> RouteWording:
         standing=context.standing,
         stronger=context.upstream(route.policy.escalate_to) if route.policy and route.policy.escalate_to else None,
         retriever=retriever,
-        rewriters=_rewriters(context),
+        baseline=_baseline(context),
+        local=LocalRewriter(retriever.hedges, SPEAKERS[how.voice], reader),
         guard=guard,
-        by_sentence=_by_sentence(context, retriever, guard),
+        entails=guard.entails if guard.entailment else None,
+        by_sentence=_by_sentence(context),
         reader=reader,
         editor=editor_of(context),
     )
@@ -163,10 +166,10 @@ def _guard(route: Route, hedges: tuple[Hedge, ...], reader: Reader) -> FactGuard
     return FactGuard(hedges, tolerance=tolerance, reader=reader, entailment=entailment, entailed=asked.threshold)
 
 
-def _by_sentence(context: RouteContext, retriever: Choice, guard: FactGuard) -> LongAnswerPipeline | None:
+def _by_sentence(context: RouteContext) -> LongAnswerPipeline | None:
     """The parts for the route's long answers; None if they are worded like short ones."""
     route, rewriting = context.route, context.route.rewriting
-    if rewriting.by_sentence_from == 0 or rewriting.by in BASELINES:
+    if rewriting.by_sentence_from == 0 or rewriting.by not in WORDED_IN_PARTS:
         return None
     if route.sampling.probe == "short":  # short samples do not cover most sentences of a long answer
         return None
@@ -174,10 +177,6 @@ def _by_sentence(context: RouteContext, retriever: Choice, guard: FactGuard) -> 
         minimum=rewriting.by_sentence_from,
         support=claims_support(context),
         active_map=lambda model: context.active_map(model, CLAIM_SIGNAL),
-        retriever=retriever,
-        k=rewriting.k,
-        template=TemplateRewriter(guard.hedges),
-        guard=guard,
     )
 
 
@@ -282,11 +281,9 @@ def editor_of(context: RouteContext) -> RouteEditor | None:
     )
 
 
-def _rewriters(context: RouteContext) -> Callable[[Job], Sequence[Rewriter]]:
-    """The rewriters in the order they are tried: the route's own, then the template."""
-    local, own = REWRITERS["local"], REWRITERS[context.route.rewriting.by]
-    template = local.load()(context)
-    if own.target == local.target:
-        return lambda job: (template(job),)
-    make = own.load()(context)
-    return lambda job: (make(job), template(job))
+def _baseline(context: RouteContext) -> Callable[[Job], Rewriter | None]:
+    """Makes the baseline of a route that experiments with one; None on every other route."""
+    if (name := context.route.rewriting.by) in WORDED_IN_PARTS:
+        return lambda _job: None
+    make: Callable[[Job], Rewriter] = REWRITERS[name].load()(context)
+    return make

@@ -15,7 +15,6 @@ from ....lexicon import perceive as perceived_in
 from ....lexicon.hedges.offered import UNSUITED, own_entries, voice_of
 from ....lexicon.text.language import language_of
 from ...monitoring.diagrams import density_bars
-from ...rewriting.frames import usable
 from ..shared.messages import stop
 from ..shared.options import JsonLines
 from .build import build
@@ -119,8 +118,6 @@ def _unwritten(lexicon: Lexicon) -> Iterator[str]:
             yield f"{hedge.id}: perceived as surer than a plain assertion ({most:.2f}), so it is read and not written; `rewriting.boosters` changes that"
         elif hedge.id in UNSUITED:
             yield f"{hedge.id}: beside a statement it contradicts or overstates it, so it is read and not written; `rewriting.never` changes that"
-        elif hedge.frames and not usable(hedge):
-            yield f"{hedge.id}: it denies what follows it, so it is read and not written"
         elif voice_of(hedge) == "first_person":
             yield f'{hedge.id}: written where the answer says "I" or with `rewriting: {{voice: first_person}}`'
 

@@ -21,12 +21,13 @@ from math import exp, lgamma
 import structlog
 
 from ....calibration import Beta
+from ....lexicon.reading.local import read
 from ...clustering.clusterer import Comparisons
 from ...computing import compute
 from ...config import Sampling
 from ...errors import ProxyError
 from ...types import Sample
-from ..claims import claims_if_long
+from ..claims import claims_if_long, may_be_long
 from ..job import Job
 from ..result import Drawn
 
@@ -174,7 +175,7 @@ def _is_long(job: Job, draft: str) -> bool:
     minimum = job.route.rewriting.by_sentence_from
     if minimum == 0 or job.route.sampling.probe == "short" or len(draft) > job.route.rewriting.max_chars:
         return False
-    return claims_if_long(draft, job.question, minimum) is not None
+    return may_be_long(draft, minimum) and claims_if_long(read(draft, job.question), minimum) is not None
 
 
 async def _cluster(job: Job, comparisons: Comparisons, came: Sequence[Sample]) -> list[Sample]:

@@ -16,7 +16,7 @@ def test_the_list_of_unsuited_hedges_names_entries_that_there_are() -> None:
     assert {hedge.id for hedge in load()} >= UNSUITED
 
 
-@pytest.mark.parametrize("mean", [0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.89])
+@pytest.mark.parametrize("mean", [0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.79])
 @pytest.mark.parametrize("wordings", ["vetted", "all"])
 def test_every_confidence_that_is_hedged_has_a_hedge_near_by(mean: float, wordings: Wordings) -> None:
     """A short list leaves no gap: the nearest is within .06 of the target."""
@@ -37,7 +37,7 @@ def test_nobody_speaks_in_an_impersonal_wording() -> None:
     """By its phrase an entry is impersonal; so are all of its forms."""
     impersonal = offered(load(), registers=("plain", "formal", "casual"))
     said = [frame.text for hedge in impersonal for frame in hedge.frames]
-    assert len(said) >= 60
+    assert len(said) >= 20
     assert not [text for text in said if {"I", "my", "me", "we"} & set(text.split())]
 
 

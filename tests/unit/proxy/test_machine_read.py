@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.fits.claim_gate import read
+from benchmarks.fits.reading_acts import read
 from hedgerow.proxy.pipeline.machine_read import is_machine_read
 
 FORMATS = [

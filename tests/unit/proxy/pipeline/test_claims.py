@@ -5,14 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.fits.claim_gate import read
 from hedgerow.calibration import Beta
-from hedgerow.lexicon.text.language import language_of
-from hedgerow.lexicon.text.sentences import sentences
+from hedgerow.lexicon.reading.local import read
 from hedgerow.proxy.clustering.support import borne_out
 from hedgerow.proxy.pipeline.claims import claims_if_long, claims_of, of_sentences, statements
-from hedgerow.proxy.rewriting import assertions
-from hedgerow.proxy.rewriting.claims import is_claim, is_problem
 from hedgerow.proxy.types import ClaimConfidence
 
 CHAT = """Here's a summary of her life:
@@ -31,7 +27,7 @@ def claim(sentence: int | None, mean: float) -> ClaimConfidence:
 
 
 def test_introductions_offers_and_instructions_claim_nothing() -> None:
-    assert [claim.text for claim in claims_of(CHAT)] == [
+    assert [claim.text for claim in claims_of(read(CHAT))] == [
         "Marie Curie was born in Warsaw in 1867.",
         "Polonium (1898)",
         "She won the Nobel Prize in Physics in 1903.",
@@ -42,7 +38,7 @@ def test_an_answer_is_long_by_what_it_states() -> None:
     """Sentences of running text, list items that are sentences, rows of a table; not the fragments of a list."""
     table = "| France | Paris | 1 |\n| Peru | Lima | 2 |"
     for text, count in ((CHAT, 2), (table, 2), ("- Paris\n- Rome\n- Bonn", 0)):
-        assert statements(text, "", claims_of(text)) == count
+        assert statements(read(text), claims_of(read(text))) == count
 
 
 LINES = st.sampled_from(
@@ -53,13 +49,14 @@ LINES = st.sampled_from(
 
 @given(st.lists(LINES, max_size=12).map("\n".join), st.integers(1, 5))
 def test_a_look_at_the_pieces_never_takes_a_long_answer_for_a_short_one(draft: str, minimum: int) -> None:
-    claims = claims_of(draft)
-    assert claims_if_long(draft, "", minimum) == (claims if statements(draft, "", claims) >= minimum else None)
+    reading = read(draft)
+    claims = claims_of(reading)
+    assert claims_if_long(reading, minimum) == (claims if statements(reading, claims) >= minimum else None)
 
 
 def test_a_language_that_is_not_known_has_no_claims() -> None:
-    assert claims_of("东京是日本的首都。它在1868年成为首都。") == ()
-    assert len(claims_of("Marie Curie wurde 1867 in Warschau geboren. Sie starb 1934 in Frankreich.")) == 2
+    assert claims_of(read("东京是日本的首都。它在1868年成为首都。")) == ()
+    assert len(claims_of(read("Marie Curie wurde 1867 in Warschau geboren. Sie starb 1934 in Frankreich."))) == 2
 
 
 def test_a_sentence_is_as_sure_as_its_weakest_claim() -> None:
@@ -77,21 +74,3 @@ def test_an_answer_bears_a_claim_out_where_it_has_its_numbers_and_most_of_its_na
     ]
     ((*said,),) = borne_out("Who was Marie Curie?", ["She was born in Warsaw in 1867."], others)
     assert said == [True, None, None, None, None]
-
-
-def test_what_is_measured_and_what_is_counted_go_by_one_gate() -> None:
-    """Sentences of real answers, with their questions, are claims of an answer only where the gate says that they claim something."""
-    some = [
-        row for row in read() if row.reaches and not is_problem(row.question) and sentences(row.text) == (row.text,)
-    ]
-    not_claims = [
-        row
-        for row in some
-        if row.text[0].isalpha()
-        and row.text[1] != ")"
-        and language_of(row.text, row.question) == "en"
-        and not is_claim(row.text, row.question)
-    ]
-    assert len(not_claims) > 300
-    assert not [row.text for row in not_claims if claims_of(row.text, row.question)]
-    assert not [row.text for row in not_claims if assertions(row.text, row.question)]

@@ -11,9 +11,9 @@ import pytest
 from hedgerow.calibration import Beta
 from hedgerow.lexicon import Retriever, load
 from hedgerow.proxy.errors import StepFailed
-from hedgerow.proxy.rewriting import FactGuard, TemplateRewriter, reword
+from hedgerow.proxy.rewriting import FactGuard
 from hedgerow.proxy.rewriting.entailment import CrossEncoderEntailment
-from hedgerow.proxy.types import RewriteRequest
+from hedgerow.proxy.types import Rewrite, RewriteRequest
 from tests.support.upstream import Upstream, says
 
 LABELS = ("contradiction", "entailment", "neutral")
@@ -65,12 +65,10 @@ def test_a_rewrite_below_the_threshold_is_refused(model: str) -> None:
     target = Beta(6, 4)
     request = RewriteRequest("", DRAFT, target, Retriever(load()).nearest(target, 2))
     scored = CrossEncoderEntailment(model)
-    for threshold, status in ((0.0, "hedged"), (1.0, "unhedged")):
-        guard = FactGuard(entailment=scored, entailed=threshold)
-        done = anyio.run(lambda guard=guard: reword(request, rewriters=[TemplateRewriter()], guard=guard))
-        assert done.status == status
-    assert done.text == DRAFT
-    assert set(done.attempts) == {"template:not_entailed"}
+    rewrite = Rewrite(f"I think {DRAFT[0].lower()}{DRAFT[1:]}", "i-think")
+    for threshold, reason in ((0.0, None), (1.0, "not_entailed")):
+        guard = FactGuard(reader=None, entailment=scored, entailed=threshold)
+        assert anyio.run(guard.check, request, rewrite).reason == reason
 
 
 def test_a_route_names_its_model(serve: Any, client_of: Any, upstream: Upstream, model: str) -> None:

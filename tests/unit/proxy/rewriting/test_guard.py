@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from hedgerow.calibration import Beta
 from hedgerow.lexicon import Retriever, load
-from hedgerow.proxy.rewriting import FactGuard, TemplateRewriter, reword
+from hedgerow.proxy.rewriting import FactGuard, reword
 from hedgerow.proxy.types import Rewrite, RewriteRequest, Usage
 
 RETRIEVER = Retriever(load())
@@ -110,10 +110,10 @@ def test_no_attack_passes(draft: str, attack: Callable[[str, random.Random], str
 
 
 @given(st.sampled_from(DRAFTS), st.sampled_from(ATTACKS), st.integers(0, 2**32))
-def test_behind_an_adversary_stands_the_template(
+def test_behind_an_adversary_stands_the_draft(
     draft: str, attack: Callable[[str, random.Random], str], seed: int
 ) -> None:
-    """The client never sees what the adversary wrote: the template's wording or the draft itself comes out."""
+    """The client never sees what the adversary wrote, unless it changed the confidence alone: the draft comes out."""
     rng = random.Random(seed)
 
     class Adversary:
@@ -123,15 +123,12 @@ def test_behind_an_adversary_stands_the_template(
             return Rewrite(attack(draft, rng), None, Usage(10, 5))
 
     request = _request(draft)
-    template = TemplateRewriter()
-    done = anyio.run(lambda: reword(request, rewriters=[Adversary(), template], guard=GUARD))
-    if done.rewriter == "closing":  # a list: nobody is asked
-        assert done.text.startswith(draft)
-    elif done.rewriter == "adversary":
+    done = anyio.run(lambda: reword(request, rewriter=Adversary(), guard=GUARD))
+    if done.rewriter == "adversary":
         assert FACTS.check_sync(request, Rewrite(done.text, None)).accepted
     else:
-        assert done.text in {draft, template.rewrite_sync(request).text} or done.rewriter == "template"
-        assert [a.split(":")[0] for a in done.attempts][:2] == ["adversary", "adversary"]
+        assert done.text == draft
+        assert [a.split(":")[0] for a in done.attempts] == ["adversary", "adversary"]
         assert done.usage == Usage(20, 10)
 
 
@@ -188,7 +185,8 @@ def test_the_confidence_must_be_the_one_asked_for() -> None:
     request = _request("It was Paris.", 0.1)
     verdict = GUARD.check_sync(request, Rewrite("I am absolutely certain that it was Paris.", None))
     assert verdict.reason == "confidence_off"
-    assert GUARD.check_sync(request, TemplateRewriter().rewrite_sync(request)).accepted
+    lowly = "I have little confidence in this; my best guess is that it was Paris."
+    assert GUARD.check_sync(request, Rewrite(lowly, None)).accepted
 
 
 @pytest.mark.parametrize(
@@ -204,13 +202,9 @@ def test_the_confidence_must_be_the_one_asked_for() -> None:
     ],
 )
 def test_other_languages_are_heard_too(question: str, draft: str, booster: str) -> None:
-    """A tenth sure is not "without any doubt", in German, French or Spanish; the template's own wording is heard at its target."""
+    """A tenth sure is not "without any doubt", in German, French or Spanish."""
     request = replace(_request(draft, 0.1), question=question)
     assert GUARD.check_sync(request, Rewrite(booster, None)).reason == "confidence_off"
-    done = anyio.run(lambda: reword(request, rewriters=[TemplateRewriter()], guard=GUARD))
-    assert (done.status, done.rewriter) == ("hedged", "closing")
-    assert done.perceived is not None
-    assert done.perceived.mean < 0.4
 
 
 def test_entailment_is_asked_both_ways() -> None:
@@ -221,7 +215,7 @@ def test_entailment_is_asked_both_ways() -> None:
         return [0.9, 0.2]
 
     request = _request("It was Paris.")
-    rewrite = TemplateRewriter().rewrite_sync(request)
+    rewrite = Rewrite("It was probably Paris.", "probably")
     verdict = anyio.run(FactGuard(entailment=score).check, request, rewrite)
     assert verdict.reason == "not_entailed"
     assert asked == [("It was Paris.", rewrite.text), (rewrite.text, "It was Paris.")]

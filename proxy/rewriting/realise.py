@@ -1,0 +1,358 @@
+"""Edits by offset that make an answer sound as its plan says. Grammar only: what is marked, and how plainly, is the policy's.
+
+A sentence takes one of four forms. A bare answer ("Jupiter.") and a yes or no take the hedge before them, a statement takes it beside its verb or
+before its first word, and a sentence in which no place is sure takes none: then a sentence before the answer says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ...lexicon import Frame, FrameKind, Hedge
+from ...lexicon.hedges.written import Written
+from ...lexicon.reading.reading import OwnHedge, Reading, Sentence, Token
+from .edits import Edit, Note
+from .phrases import Phrase, phrase_for, sentence_for
+from .policy import BANDS, Band, Mark, Plan, Remark, band_of
+
+MOST_WORDS_OF_A_FRAGMENT = 14
+"""Words up to which a stretch without a verb is an answer by itself."""
+SMALL_POS = frozenset({"DET", "PRON", "ADP", "SCONJ", "CCONJ", "AUX", "PART"})
+"""Parts of speech whose first letter is large only at the beginning of a sentence."""
+_SUBJECTS = frozenset({"nsubj", "nsubjpass", "csubj", "expl"})
+_FINITE = frozenset({"VERB", "AUX"})
+MODALS = frozenset({"may", "might", "could", "can", "must", "should"})
+"""Hedges that may be a permission, a possibility or a duty: alone they mark nothing."""
+_CONTRAST = ("but", "however", "still", "yet", "although", "though")
+_GAP = re.compile(r"[\s,]*")
+_POLAR = re.compile(r"(Yes|No|Yeah|Nope)\b([,.:;!]?)\s*", re.IGNORECASE)
+_LETTER = re.compile(r"[^\W\d_]")
+
+
+@dataclass(frozen=True, slots=True)
+class Voice:
+    """The words that a route may use, and those of the last answers.
+
+    Attributes:
+        hedges: entries of the lexicon that may be written.
+        written: sentences of the language that stand apart.
+        avoid: ids of hedges in the last answers, the newest last.
+        said: the last answers, whose sentences about themselves are not repeated.
+    """
+
+    hedges: Sequence[Hedge]
+    written: Written
+    avoid: Sequence[str] = ()
+    said: str = ""
+    bands: Mapping[Band, float] = field(default_factory=lambda: BANDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Realised:
+    """The edits and the note of an answer; `placed` has the marked sentences with the ids of their hedges, `missed` those without a sure place."""
+
+    edits: tuple[Edit, ...] = ()
+    note: Note | None = None
+    placed: tuple[tuple[Mark, str], ...] = ()
+    missed: tuple[Mark, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.edits) or self.note is not None
+
+
+def realise(reading: Reading, plan: Plan, voice: Voice) -> Realised:
+    """The edits for a plan. A mark that finds no place, or two, becomes one sentence before the answer."""
+    edits: list[Edit] = []
+    placed: list[tuple[Mark, str]] = []
+    missed: list[Mark] = []
+    avoid = list(voice.avoid)
+    for mark in plan.marks:
+        if is_marked(mark, voice.bands):
+            placed.append((mark, ""))
+            continue
+        made = _marked(reading, mark, voice, avoid)
+        if made is None:
+            missed.append(mark)
+            continue
+        own, hedge = made
+        edits += own
+        avoid.append(hedge)
+        placed.append((mark, hedge))
+    note = None if plan.remark is None else _remark(reading, plan.remark, voice)
+    if note is None and missed and (worst := min(missed, key=lambda mark: mark.target.mean)).band != "light":
+        note = _remark(reading, Remark(worst.band, worst.target), voice)
+    return Realised(tuple(edits), note, tuple(placed), tuple(missed))
+
+
+def is_marked(mark: Mark, bands: Mapping[Band, float] = BANDS) -> bool:
+    """Whether a sentence says by itself that it is as doubtful as it should sound, or more so."""
+    order = list(BANDS)
+    return any(
+        own.beta is not None
+        and own.hedge not in MODALS
+        and order.index(band_of(own.beta.mean, bands)) >= order.index(mark.band)
+        for own in mark.sentence.own
+    )
+
+
+def _marked(reading: Reading, mark: Mark, voice: Voice, avoid: Sequence[str]) -> tuple[list[Edit], str] | None:
+    """The edits of one sentence and the hedge in them; None where no form has a sure place."""
+    form = _Form.of(reading, mark.sentence)
+    seed = reading.words_of(mark.sentence)
+    if form is None or (phrase := _phrase(form, mark, voice, avoid, seed)) is None:
+        return None
+    return form.edits(phrase), phrase.hedge.id
+
+
+def _phrase(form: _Form, mark: Mark, voice: Voice, avoid: Sequence[str], seed: str) -> Phrase | None:
+    hedges = [hedge for hedge in voice.hedges if all(form.takes(frame) for frame in hedge.frames)]
+    return phrase_for(hedges, mark.target, mark.band, form.kinds(mark.band), avoid, seed, voice.bands)
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """What kinds of hedges a sentence takes, and where.
+
+    Attributes:
+        start: where its own words begin: after a label, an opener ("However, ") or words that overstate it ("It is a fact that ").
+        cut: where the words that the hedge replaces begin; `start` where it replaces none.
+        polar: the yes or no that it begins with.
+        adverb_at: the place beside its verb; None where that is not sure.
+        bare: whether it is an answer without a verb.
+    """
+
+    reading: Reading
+    sentence: Sentence
+    start: int
+    cut: int
+    drop: tuple[OwnHedge, ...]
+    polar: re.Match[str] | None = None
+    adverb_at: int | None = None
+    bare: bool = False
+    opened: bool = False
+
+    @classmethod
+    def of(cls, reading: Reading, sentence: Sentence) -> _Form | None:
+        """The form of a sentence; None for questions, commands, and what cannot be told."""
+        text = reading.text
+        tokens = sentence.tokens
+        drop = tuple(
+            own
+            for own in sentence.own
+            if _is_adverb(own, tokens) or (own.beta is None and own.start <= sentence.start + 1)
+        )
+        polar = _POLAR.match(text, sentence.start, sentence.end)
+        if polar is not None and (polar[2] or polar.end() >= sentence.end):
+            return cls(reading, sentence, polar.end(), sentence.start, drop, polar=polar)
+        verb = _verb(tokens)
+        if verb is None:
+            words = len(text[sentence.start : sentence.end].split())
+            is_bare = words <= MOST_WORDS_OF_A_FRAGMENT and (bool(tokens) or len(reading.sentences) == 1)
+            return cls(reading, sentence, sentence.start, sentence.start, drop, bare=True) if is_bare else None
+        start, opened = _after_opener(reading, sentence)
+        cut = start
+        if tokens[0].pos == "INTJ" and len(tokens) > 2 and reading.words_of(tokens[1]) in (",", "!"):
+            start = tokens[2].start  # "Sure, it was in 1938."
+        first = next((own for own in drop if own.start <= start + 1 < own.end), None)
+        if first is not None:
+            drop, start = tuple(own for own in drop if own is not first), _skip(text, first.end)
+        return cls(reading, sentence, start, cut, drop, None, _slot(tokens, verb, sentence.own, start), False, opened)
+
+    def takes(self, frame: Frame) -> bool:
+        """Whether a frame can stand here: none with a second "but" behind an opener, and only one before a yes or no."""
+        if self.polar is not None:
+            return not frame.text.startswith("{fragment}")
+        return not (self.opened and ", but " in frame.text)
+
+    def kinds(self, band: Band) -> tuple[FrameKind, ...]:
+        """The kinds of frames that it takes, best first."""
+        if self.bare or self.polar is not None:
+            return ("fragment",)
+        if band == "light" and self.adverb_at is not None:
+            return ("adverb", "clause")
+        return ("clause",) if band != "doubt" or self.adverb_at is None else ("clause", "adverb")
+
+    def edits(self, phrase: Phrase) -> list[Edit]:
+        """The edits that put a phrase into it; words that overstate it go."""
+        if self.polar is not None:
+            made = [self._polar(phrase, self.polar)]
+        elif phrase.kind == "adverb" and self.adverb_at is not None:
+            made = [Edit(self.adverb_at, self.adverb_at, f"{phrase.text} ", phrase.hedge.id)]
+            if self.start > self.cut:
+                made.append(Edit(self.cut, self.start + 1, self.reading.text[self.start].upper()))
+        else:
+            made = self._around(phrase)
+        return made + [edit for own in self.drop if (edit := self._without(own, made)) is not None]
+
+    def _polar(self, phrase: Phrase, polar: re.Match[str]) -> Edit:
+        """Turn "Yes, it is." into "Probably yes: it is."."""
+        more = polar.end() < self.sentence.end
+        said = phrase.text.replace("{fragment}", polar[1].lower())
+        return Edit(self.cut, polar.end(), _large(said) + (": " if more else polar[2] or ""), phrase.hedge.id)
+
+    def _around(self, phrase: Phrase) -> list[Edit]:
+        """The words of a frame before a clause or a bare answer, or after the latter."""
+        before, _, after = phrase.text.partition("{fragment}" if "{fragment}" in phrase.text else "{clause}")
+        made: list[Edit] = []
+        if before:
+            first = self._first_letter(keeps=self.bare)
+            begins = before if self.cut > self.sentence.start else _large(before)
+            if first is not None and first == self.start:
+                made.append(Edit(self.cut, first + 1, begins + self.reading.text[first].lower(), phrase.hedge.id))
+            else:
+                made.append(Edit(self.cut, self.start, begins, phrase.hedge.id))
+                if first is not None and first > self.start:
+                    made.append(Edit(first, first + 1, self.reading.text[first].lower()))
+        if after:
+            end = self.sentence.start + len(self.reading.words_of(self.sentence).rstrip(".!"))
+            made.append(Edit(end, end, after, phrase.hedge.id))
+        return made
+
+    def _first_letter(self, *, keeps: bool) -> int | None:
+        """Where the letter stands that becomes small behind a hedge; None where it stays as it is: a name, "I", a number."""
+        text = self.reading.text
+        letter = _LETTER.search(text, self.start, min(self.start + 4, self.sentence.end))
+        if letter is None or not letter[0].isupper() or text[self.start : letter.start()].strip("*_"):
+            return None
+        at = letter.start()
+        word = re.match(r"[\w'’-]+", text[at:])
+        shown = word[0] if word else ""
+        if shown in ("I",) or shown.startswith(("I'", "I’")) or (not shown[1:].islower() and len(shown) > 1):
+            return None
+        token = next((t for t in self.sentence.tokens if t.start <= at < t.end), None)
+        is_name_next = re.match(r"\s+[A-Z][a-z]", text[at + len(shown) :]) is not None
+        if is_name_next and shown != "The" and (keeps or token is None or token.pos not in ("ADP", "SCONJ", "PRON")):
+            return None  # "To Kill a Mockingbird", "A Walk in the Woods"
+        if token is None:
+            return at if _is_small_elsewhere(self.reading, shown) else None
+        small = token.pos in SMALL_POS or (
+            token.pos not in ("PROPN", "X") and (not keeps or _is_small_elsewhere(self.reading, shown))
+        )
+        return at if small else None
+
+    def _without(self, own: OwnHedge, made: Sequence[Edit]) -> Edit | None:
+        """The removal of words that overstate the sentence, with the space and commas after them."""
+        text = self.reading.text
+        end = _skip(text, own.end)
+        start = own.start
+        if text[max(0, start - 2) : start] == ", " and text[own.end : own.end + 1] == ",":
+            start, end = start - 2, own.end + 1  # ", of course, "
+        clash = any(edit.start < end and start < edit.end for edit in made)
+        inside = self.sentence.start < start and end < self.sentence.end
+        return None if clash or not inside else Edit(start, end, "")
+
+
+def _is_adverb(own: OwnHedge, tokens: Sequence[Token]) -> bool:
+    """Whether an own hedge is one adverb, which can be left out."""
+    held = [token for token in tokens if own.covers(token.start, token.end)]
+    return len(held) == 1 and held[0].pos == "ADV"
+
+
+def _verb(tokens: Sequence[Token]) -> int | None:
+    """The finite verb of a statement: a root with a subject before it; None for fragments, commands and questions."""
+    root = next((i for i, token in enumerate(tokens) if token.head == i and token.pos in _FINITE), None)
+    if root is None:
+        return None
+    subject = next((i for i, token in enumerate(tokens) if token.head == root and token.dep in _SUBJECTS), None)
+    is_subordinate = any(token.head == root and token.dep == "mark" for token in tokens)  # "Because the moon pulls."
+    return root if subject is not None and subject < root and not is_subordinate else None
+
+
+def _slot(tokens: Sequence[Token], verb: int, own: Sequence[OwnHedge], start: int) -> int | None:
+    """The offset for an adverb: after the first auxiliary or a form of "be", else before the verb; None where it is not sure."""
+    helpers = [
+        i for i, token in enumerate(tokens) if token.head == verb and token.dep in ("aux", "auxpass") and i < verb
+    ]
+    at = helpers[0] + 1 if helpers else verb + 1 if tokens[verb].lemma == "be" else verb
+    if (
+        at >= len(tokens)
+        or tokens[at].start < start
+        or any(each.covers(tokens[at].start, tokens[at].end) for each in own)
+    ):
+        return None
+    beside = tokens[at - 1 : at + 1]
+    if any(token.pos == "ADV" and token.lemma not in ("also", "not") for token in beside) or "'" in _between(
+        tokens, at
+    ):
+        return None
+    return tokens[at].start
+
+
+def _between(tokens: Sequence[Token], at: int) -> str:
+    """A mark where two tokens are written as one word ("isn't"): no word goes between them."""
+    return "'" if at > 0 and tokens[at - 1].end == tokens[at].start else ""
+
+
+def _after_opener(reading: Reading, sentence: Sentence) -> tuple[int, bool]:
+    """Where a sentence begins after "Therefore, " or "But ", and whether it has such an opener."""
+    tokens = sentence.tokens
+    if tokens[0].pos in ("ADV", "CCONJ") and len(tokens) > 2:
+        if reading.words_of(tokens[1]) == ",":
+            return tokens[2].start, True
+        if tokens[0].lemma in _CONTRAST:
+            return tokens[1].start, True
+    return sentence.start, False
+
+
+def _is_small_elsewhere(reading: Reading, word: str) -> bool:
+    """Whether the question or the answer writes a word with a small letter."""
+    small = re.compile(rf"\b{re.escape(word.lower())}\b")
+    return small.search(reading.question) is not None or small.search(reading.text) is not None
+
+
+def _skip(text: str, at: int) -> int:
+    gap = _GAP.match(text, at)
+    return gap.end() if gap else at
+
+
+def _large(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _remark(reading: Reading, remark: Remark, voice: Voice) -> Note | None:
+    """A sentence about the answer: after it where it names what is in doubt, else before it."""
+    seed = reading.text[:200]
+    names = list(dict.fromkeys(_names(reading, remark)))
+    if remark.about and not names:
+        return None
+    if names and voice.written.points:
+        chosen = sentence_for(voice.written.points, remark.target, "doubt", voice.said, seed, voice.bands)
+        if chosen is not None:
+            return Note(chosen.text.replace("{points}", _listed(names)), "end", chosen.hedge)
+    chosen = sentence_for(voice.written.starts, remark.target, remark.band, voice.said, seed, voice.bands)
+    if chosen is not None:
+        return Note(chosen.text, "start", chosen.hedge)
+    chosen = sentence_for(voice.written.closings, remark.target, remark.band, voice.said, seed, voice.bands)
+    return None if chosen is None else Note(chosen.text, "end", chosen.hedge)
+
+
+_NUMBERED = re.compile(r"(?:\A|\n)[ \t]*(\d{1,3})[.)]\s[*_]*\Z")
+_HEAD = re.compile(r"[*_]*([^.:!?\n*_]{2,50})[*_]*\s?(?::|[-–—]\s)")
+
+
+def _names(reading: Reading, remark: Remark) -> Iterator[str]:
+    """What a remark names: numbers of points, heads of items, names of cells."""
+    for about in remark.about:
+        if isinstance(about, str):
+            yield f"the figures for {about}"
+            continue
+        number = _NUMBERED.search(reading.text[max(0, about.start - 12) : about.start])
+        head = _HEAD.match(reading.text, about.start, about.end)
+        if number is not None:
+            yield f"point {number[1]}"
+        elif head is not None:
+            yield f"what I say about {head[1].strip()}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Join names as a person would: "points 1 and 4, and ..."."""
+    points = [name.removeprefix("point ") for name in names if name.startswith("point ")]
+    others = [name for name in names if not name.startswith("point ")]
+    numbers = [f"point{'s' * (len(points) > 1)} {_and(points)}"] if points else []
+    return _and([*numbers, *others])
+
+
+def _and(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
