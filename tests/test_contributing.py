@@ -118,7 +118,7 @@ CHECKS = {
             ((rewriter, answer),) = sqlite3.connect("audit.db").execute(
                 "SELECT rewriter, answer FROM answers JOIN texts ON answer_id = id"
             )
-        assert rewriter in ("prefix", "template") and answer != "Jupiter.", (rewriter, answer)
+        assert rewriter in ("prefix", "local") and answer != "Jupiter.", (rewriter, answer)
     """,
     "An upstream": """
         import httpx

@@ -6,13 +6,15 @@ import re
 from collections.abc import Sequence
 
 from ...calibration import Beta
-from ...lexicon.reading.reading import Reading
+from ...lexicon.reading.reading import Reading, Sentence
 from ...lexicon.text.claims import Claim, Kind, claims
 from ...lexicon.text.sentences import Piece, pieces
 from ..types import ClaimConfidence
 
 _FACT = re.compile(r"\d|(?<!^)\b[A-Z][^\W\d_]|^[*_]*[A-Z][^\W\d_]+(?:\s+[A-Z]|[*_\s]*$)")
 """A number or a name. A capitalised first word is a name only if it stands alone or another capitalised word follows."""
+LIKELY = 0.5
+"""Probability of stating something from which a sentence is measured as a claim."""
 CLAIMING = frozenset({"states", "computes"})
 """Acts that can be right or wrong: the steps of a worked solution are measured although they are not hedged."""
 
@@ -21,13 +23,22 @@ def claims_of(reading: Reading) -> tuple[Claim, ...]:
     """The claims of a draft, in order; () for an unknown language."""
     if reading.language is None:
         return ()
-    acts = {reading.words_of(sentence): sentence.act for sentence in reading.sentences}
+    read = {reading.words_of(sentence): sentence for sentence in reading.sentences}
 
     def says(text: str, kind: Kind) -> bool:
-        act = acts.get(text.strip(), "presents")
-        return kind == "cell" or act in CLAIMING or (kind == "item" and act == "presents" and bool(_FACT.search(text)))
+        sentence = read.get(text.strip())
+        if kind == "cell" or sentence is None:
+            return kind == "cell"
+        return claims_something(sentence) or (
+            kind == "item" and sentence.act == "presents" and bool(_FACT.search(text))
+        )
 
     return claims(reading.text, says, reading.language)
+
+
+def claims_something(sentence: Sentence) -> bool:
+    """Whether a sentence is measured: a needless measurement costs less than a missing one."""
+    return sentence.act in CLAIMING or sentence.states >= LIKELY
 
 
 def claims_if_long(reading: Reading, minimum: int) -> tuple[Claim, ...] | None:
@@ -52,7 +63,7 @@ def statements(reading: Reading, claimed: Sequence[Claim]) -> int:
     stating = [
         s
         for s in reading.sentences
-        if s.act in CLAIMING and s.block in ("prose", "item") and _is_whole(reading.words_of(s))
+        if claims_something(s) and s.block in ("prose", "item") and _is_whole(reading.words_of(s))
     ]
     rows = {reading.text.count("\n", 0, claim.start) for claim in claimed if claim.kind == "cell"}
     return len(stating) + len(rows)

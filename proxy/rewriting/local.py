@@ -12,15 +12,16 @@ from ...lexicon import NO_HEDGE, Hedge, LexiconError, Span, load, offered, spot
 from ...lexicon.hedges.entries import Voice as Speaker
 from ...lexicon.hedges.written import written
 from ...lexicon.reading.reading import Reading
+from ...lexicon.text.sentences import spans
 from ..outcomes import Reason
-from ..types import Rewording, RewriteRequest, WordedSentence
+from ..types import Rewording, RewriteRequest, SentenceStatus, WordedSentence
 from .edits import Edit, Note, applied
 from .phrases import sentence_for
 from .policy import Claimed, Mark, Plan, plan
 from .realise import Realised, Voice, realise
 
-LOCAL = "local"
-"""The name of the local way in field, audit and attempts."""
+LOCAL, CLOSING = "local", "closing"
+"""The names of the local way in field, audit and attempts: with edits, and with nothing but a sentence beside the answer."""
 _PLAIN = frozenset({Reason.NO_ASSERTION, Reason.NO_HEDGE_NEEDED})
 """Reasons to leave an answer as it is that are no failure."""
 
@@ -51,30 +52,33 @@ def word_locally(
     """
     wanted = plan(reading, target, claims, voice.bands, must_mark=must_mark)
     if not wanted:
-        return _as_it_is(reading, wanted.reason or Reason.NO_ASSERTION, target, reader)
+        return _as_it_is(reading, wanted.reason or Reason.NO_ASSERTION, claims, reader)
     made = realise(reading, wanted, voice) if may_replace else _closing(reading, wanted, voice)
     if made:
         return _worded(reading, made, claims, reader)
     marked = bool(made.placed) and not made.missed
-    return _as_it_is(reading, Reason.ALREADY_HEDGED if marked else Reason.NO_FRAME, target, reader)
+    return _as_it_is(reading, Reason.ALREADY_HEDGED if marked else Reason.NO_FRAME, claims, reader)
 
 
-def _as_it_is(reading: Reading, reason: str, target: Beta, reader: Reader | None) -> Rewording:
+def _as_it_is(reading: Reading, reason: str, claims: Sequence[Claimed], reader: Reader | None) -> Rewording:
     status: Literal["plain", "unhedged"] = "plain" if reason in _PLAIN else "unhedged"
     hedge = NO_HEDGE if reason == Reason.NO_HEDGE_NEEDED else None
     perceived = reader(reading.text, reading.language) if reader else None
-    return Rewording(reading.text, status, reason, hedge, None, perceived=perceived)
+    sentences = _sentences(reading, (), 0, claims)
+    return Rewording(reading.text, status, reason, hedge, None, perceived=perceived, sentences=sentences)
 
 
 def _worded(reading: Reading, made: Realised, claims: Sequence[Claimed], reader: Reader | None) -> Rewording:
     text, shift = with_note(reading, applied(reading.text, made.edits), made.note)
     sentences = _sentences(reading, made.edits, shift, claims)
-    marked = [text[s.start : s.end] for s in sentences if s.status == "hedged"]
+    everywhere = [Claimed(0, len(reading.text), mark.target) for mark, _ in made.placed[:1]]
+    marked = [text[s.start : s.end] for s in _sentences(reading, made.edits, shift, everywhere) if s.status == "hedged"]
     heard = " ".join(marked) or (made.note.text if made.note else text)
     perceived = reader(heard, reading.language) if reader else None
     hedges = [hedge for _, hedge in sorted(made.placed, key=lambda each: each[0].target.mean) if hedge]
     hedge = next(iter(hedges), made.note.hedge if made.note else None)
-    return Rewording(text, "hedged", None, hedge, LOCAL, (), perceived, sentences=sentences if claims else ())
+    name = LOCAL if made.edits else CLOSING
+    return Rewording(text, "hedged", None, hedge, name, (), perceived, sentences=sentences)
 
 
 def _closing(reading: Reading, wanted: Plan, voice: Voice) -> Realised:
@@ -113,15 +117,18 @@ LONG = 280
 def _sentences(
     reading: Reading, edits: Sequence[Edit], shift: int, claims: Sequence[Claimed]
 ) -> tuple[WordedSentence, ...]:
-    """Where the sentences are in the final text."""
+    """Where the sentences of an answer with claims are in the final text, in the order of `lexicon.text.sentences`; () without claims."""
     worded = []
-    for sentence in reading.sentences:
-        own = [edit for edit in edits if sentence.start <= edit.start <= sentence.end]
-        at, shift = sentence.start + shift, shift + sum(len(edit.text) - (edit.end - edit.start) for edit in own)
-        means = [claim.beta for claim in claims if sentence.covers(claim.start, claim.end)]
-        lowest = min(means, key=lambda beta: beta.mean, default=None)
+    quoted = [sentence for sentence in reading.sentences if sentence.block == "quote"]
+    for start, end in spans(reading.text) if claims else ():
+        own = [edit for edit in edits if start <= edit.start <= end]
+        at, shift = start + shift, shift + sum(len(edit.text) - (edit.end - edit.start) for edit in own)
+        held = [claim.beta for claim in claims if claim.start < end and start < claim.end]
+        lowest = min(held, key=lambda beta: beta.mean, default=None)
         hedge = next((edit.hedge for edit in own if edit.hedge is not None), None)
-        worded.append(WordedSentence(at, sentence.end + shift, lowest, "hedged" if own else "plain", hedge))
+        kept = any(sentence.covers(start, end) for sentence in quoted)
+        status: SentenceStatus = "hedged" if own else "kept" if kept else "plain"
+        worded.append(WordedSentence(at, end + shift, lowest, status, hedge))
     return tuple(worded)
 
 

@@ -263,7 +263,7 @@ def test_whole_answers_of_the_route_are_reworded(serve: Any, client_of: Any, ups
     """`append` is about streams only."""
     upstream.default = answers(SERVED, *[AGREE] * 6, *[DIFFER] * 4)
     answer = client_of(serve(stream="append")).chat.completions.create(model="m", messages=ASK)
-    assert answer.model_extra["hedgerow"]["rewrite"]["rewriter"] == "template"
+    assert answer.model_extra["hedgerow"]["rewrite"]["rewriter"] == "local"
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning", "ignore::ResourceWarning")
