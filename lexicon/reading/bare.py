@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from .local import may_state
 from .reading import Reading, Sentence
 
 _GAPS = re.compile(r"\s{2,}|\s+(?=[,.;:!?])|(?:^|(?<=,))\s*,")
@@ -32,3 +33,23 @@ def without_own(reading: Reading, sentence: Sentence) -> str:
     if not _WORD.search(left):
         return ""
     return left[:1].upper() + left[1:] if reading.words_of(sentence)[:1].isupper() else left
+
+
+def asserted(reading: Reading) -> list[tuple[Sentence, str]]:
+    """The sentences of an answer that can hold an assertion, each without its own words of confidence; "" for one that asserts nothing.
+
+    A hedged statement is judged by what is left of it: "I'm not sure, but it was Pinter." does not decline to answer.
+    """
+    found = []
+    for sentence in reading.sentences:
+        if sentence.block in ("row", "heading"):
+            continue
+        bare = without_own(reading, sentence)
+        is_alone = len(reading.sentences) == 1 and sentence.act != "declines"
+        says = sentence.states >= LIKELY or ((is_alone or sentence.own) and may_state(bare))
+        found.append((sentence, bare if bare and says and not bare.endswith(("?", ":")) else ""))
+    return found
+
+
+LIKELY = 0.5
+"""Probability of stating something from which a sentence counts as an assertion."""

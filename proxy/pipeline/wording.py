@@ -9,10 +9,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from ...calibration import Beta
+from ...lexicon import Match
 from ...lexicon.reading.reading import Reading
 from ..computing import compute
 from ..outcomes import Reason, Status, Uncovered
 from ..rewriting import reword
+from ..rewriting.distances import distance
 from ..rewriting.local import LOCAL
 from ..rewriting.policy import Claimed
 from ..types import Promised, Rewording, RewriteRequest, Standing
@@ -146,4 +148,13 @@ async def _worded_locally(
             done = Rewording(
                 reading.text, "unhedged", Reason.NOT_ENTAILED, None, None, (f"{LOCAL}:{Reason.NOT_ENTAILED}",)
             )
+        run.learn(hedges=_with_used(request.hedges, done, wording, request.target))
         return run.reworded(done)
+
+
+def _with_used(hedges: tuple[Match, ...], done: Rewording, wording: RouteWording, target: Beta) -> tuple[Match, ...]:
+    """The retrieved hedges with the one that was used, which the form of a sentence may have chosen beyond them."""
+    used = next((hedge for hedge in wording.local.hedges if hedge.id == done.hedge), None)
+    if used is None or any(match.hedge.id == used.id for match in hedges):
+        return hedges
+    return (*hedges, Match(used, distance(used.beta, target)))

@@ -35,7 +35,9 @@ FIELDS = ("user", "safety_identifier", "prompt_cache_key", "service_tier", "reas
 HEADERS = st.sampled_from(KNOWN) | st.text(TOKEN, min_size=1, max_size=12).filter(
     lambda name: name not in UNSEEN and not name.startswith(("x-hedgerow-", "hedgerow"))
 )
-NAMES = st.text(string.ascii_letters + string.digits + "_", min_size=1, max_size=12)
+NAMES = st.text(string.ascii_letters + string.digits + "_", min_size=1, max_size=12).filter(
+    lambda name: name.lower() not in ("model", "deployment", "stream")  # what names a model decides the route
+)
 DIMENSIONS = st.one_of(
     st.tuples(st.just("header"), HEADERS),
     st.tuples(st.just("cookie"), NAMES),
@@ -62,6 +64,7 @@ def _sent(dimension: tuple[str, str], mark: str | None) -> dict[str, Any]:
             path += f"?{name}={mark}"
         case "path":
             path = f"/openai/deployments/{mark}/chat/completions"
+            del body["model"]  # one name alone: two are refused
         case "field":
             body[name] = mark
         case "nested":

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 from ....lexicon import LexiconError, perceive, spot
 from ....lexicon.perception.decisive import decisiveness
-from ....lexicon.reading.bare import without_own
+from ....lexicon.reading.bare import asserted
 from ....lexicon.reading.local import read
 from ....lexicon.text.claims import Claim
 from ....lexicon.text.clauses import clauses
 from ....lexicon.text.language import known_language_of, language_of
 from ....lexicon.text.sentences import sentences
 from ...errors import InputError
-from ...pipeline.claims import CLAIMING, claims_of
+from ...pipeline.claims import claims_of
 
 LOOKED_AT = 2_000
 """Characters of an answer that are used to detect its language."""
@@ -60,9 +60,9 @@ def assertions(answer: str, question: str = "") -> tuple[Assertion, ...]:
         return ()
     language = _language(answer[:LOOKED_AT], question)
     reading = read(answer, question, language)
-    parts = [s for s in reading.sentences if s.block not in ("row", "heading")]
-    bare = [without_own(reading, part) for part in parts]
-    says = [part.act in CLAIMING and bool(text) for part, text in zip(parts, bare, strict=True)]
+    read_parts = asserted(reading)
+    parts, bare = [part for part, _ in read_parts], [text for _, text in read_parts]
+    says = [bool(text) for text in bare]
     if not any(says):
         return ()
     claims = claims_of(reading) if sum(says) > 1 else ()

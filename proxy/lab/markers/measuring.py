@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 
-from ....lexicon.reading.bare import without_own
+from ....lexicon.reading.bare import asserted
 from ....lexicon.reading.local import read
 from ....lexicon.text.claims import Claim
 from ....lexicon.text.sentences import sentences
@@ -18,7 +18,6 @@ from ...clustering.support import borne_out
 from ...computing import compute
 from ...config import Route, Settings
 from ...errors import StepFailed, UpstreamError
-from ...pipeline.claims import CLAIMING
 from .. import reading
 from ..faithfulness.assertions import Assertion
 from ..faithfulness.contradiction import ByJudge, by_words, said_in
@@ -96,8 +95,7 @@ async def _asked(judging: reading.Judging, row: Answered) -> MeasuredAnswer:
 def asserting(answer: str) -> tuple[list[str], list[str]]:
     """The sentences of an answer that state something, as they stand and without their words of confidence."""
     reading = read(answer)
-    said = [(s, without_own(reading, s)) for s in reading.sentences if s.act in CLAIMING and s.block != "row"]
-    kept = [(reading.words_of(s), bare) for s, bare in said if bare]
+    kept = [(reading.words_of(sentence), bare) for sentence, bare in asserted(reading) if bare]
     return [text for text, _ in kept], [bare for _, bare in kept]
 
 
