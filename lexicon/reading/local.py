@@ -74,25 +74,6 @@ def seeks_claim(question: str) -> float:
     return float(_requests().probabilities(features.of_request(question))[1])
 
 
-MAY, SURELY = 0.4, 0.6
-"""Probability of stating something from which a hedge is not out of place; that of another act from which it is."""
-
-
-def may_state(text: str) -> bool:
-    """Whether one sentence may state something, by its words alone: no announcement, instruction, advice or politeness.
-
-    >>> may_state("It is 42."), may_state("Call emergency services now.")
-    (True, False)
-    """
-    model, _ = _plain()
-    words = text.strip()
-    if not any(map(str.isalpha, words)):
-        return True  # a number, a formula
-    p = dict(zip(model.classes, model.probabilities(features.of_sentence(words, "", None)).tolist(), strict=True))
-    act, most = max(p.items(), key=lambda each: each[1])
-    return bool(p["states"] >= MAY or act == "states" or most < SURELY)
-
-
 def _parsed(text: str, found: Sequence[Segment], inline: Sequence[Span]) -> list[Parsed] | None:
     """The parse of each segment; None without a parser. A row of a table is not parsed."""
     try:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ...lexicon.reading.local import may_state
 from ...lexicon.text.sentences import Piece
 from ...lexicon.text.words import word_set
 from ..outcomes import Reason
+from .claims import may_claim
 from .doubt import Doubt
 from .matching import Fault
 from .units import Reading, is_adverb
@@ -124,12 +124,12 @@ class Fate:
         """The fault if a hedge stands on a non-claim or on what others say, or turns a fact into a permission."""
         units = self.left.units
         if doubt.kind == "caveat" or not units:
-            claims = any(part.is_sentence and may_state(part.text) for part in self.draft)
+            claims = any(part.is_sentence and may_claim(part.text) for part in self.draft)
             return None if claims else Fault(Reason.HEDGED_NO_CLAIM, added=doubt.phrase)
         at = self.left.units[min(unit, len(units) - 1)].word.piece
         first = min(word.piece for word in self.left.words)
         text = self.left.parts[at - first].text
-        if not may_state(text) or "please" in text.lower():
+        if not may_claim(text) or "please" in text.lower():
             return Fault(Reason.HEDGED_NO_CLAIM, added=doubt.phrase)
         if unit and units[unit].lower in _DESCRIBED and units[unit - 1].lower == "as":
             return Fault(Reason.ATTRIBUTION_CHANGED, added=doubt.phrase)

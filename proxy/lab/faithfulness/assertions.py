@@ -7,22 +7,28 @@ it is 1 for a wording without a hedge, as for the judge of Yona, Aharoni & Geva 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
-from ....lexicon import LexiconError, perceive, spot
+from ....lexicon import LexiconError, load, perceive, spot
 from ....lexicon.perception.decisive import decisiveness
-from ....lexicon.reading.bare import asserted
 from ....lexicon.reading.local import read
 from ....lexicon.text.claims import Claim
 from ....lexicon.text.clauses import clauses
 from ....lexicon.text.language import known_language_of, language_of
-from ....lexicon.text.sentences import sentences
+from ....lexicon.text.sentences import Piece, sentences
 from ...errors import InputError
 from ...pipeline.claims import claims_of
+from ...rewriting.asserting import asserts
+from ...rewriting.strip import Strippers
 
 LOOKED_AT = 2_000
 """Characters of an answer that are used to detect its language."""
+
+_WORD = re.compile(r"[^\W_]+")
+_JOINING = frozenset({"but", "and", "though", "although", "however", "so", "here", "this", "that", "on", "about", "it"})
 
 
 class Unread(InputError):
@@ -59,18 +65,21 @@ def assertions(answer: str, question: str = "") -> tuple[Assertion, ...]:
     if not answer.strip():
         return ()
     language = _language(answer[:LOOKED_AT], question)
-    reading = read(answer, question, language)
-    read_parts = asserted(reading)
-    parts, bare = [part for part, _ in read_parts], [text for _, text in read_parts]
-    says = [bool(text) for text in bare]
+    stripper = _strippers().of(language)
+    parts = [piece for piece in stripper.pieces(answer) if piece.is_sentence] or [Piece(answer, True)]
+    bare = [stripper.sentence(part.text) for part in parts]
+    says = [
+        asserts(text, language) and not _only_doubts(part.text, language)
+        for part, text in zip(parts, bare, strict=True)
+    ]
     if not any(says):
         return ()
-    claims = claims_of(reading) if sum(says) > 1 else ()
-    originals = [reading.words_of(part) for part in parts]
-    if len(claims) < 2 or len(sentences(answer)) != len(parts):
+    stripped = stripper.strip(answer).strip()
+    claims = claims_of(read(stripped, question, language)) if sum(says) > 1 else ()
+    if len(claims) < 2 or len(sentences(stripped)) != len(parts):
         said = " ".join(text for text, asserted in zip(bare, says, strict=True) if asserted)
         return (Assertion(said, _decisiveness(answer, language)),)
-    return _of_claims(claims, originals, says, language)
+    return _of_claims(claims, [part.text for part in parts], says, language)
 
 
 def _language(answer: str, question: str) -> str:
@@ -83,6 +92,11 @@ def _language(answer: str, question: str) -> str:
     return language
 
 
+@cache
+def _strippers() -> Strippers:
+    return Strippers(load().hedges)
+
+
 def _decisiveness(text: str, language: str) -> float:
     try:
         perceived = perceive(text, language)
@@ -90,6 +104,14 @@ def _decisiveness(text: str, language: str) -> float:
         return float(decisiveness(perceived.beta.mean, language)) if hedged else 1.0
     except LexiconError as error:
         raise Unread(str(error)) from error
+
+
+def _only_doubts(sentence: str, language: str) -> bool:
+    """Whether a sentence consists of words of confidence only: "But I could be wrong."."""
+    left = sentence
+    for span in reversed(spot(sentence, language)):
+        left = left[: span.start] + left[span.end :]
+    return left != sentence and not set(_WORD.findall(left.lower())) - _JOINING
 
 
 def _of_claims(

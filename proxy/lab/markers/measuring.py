@@ -6,10 +6,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
+from functools import cache, partial
 
-from ....lexicon.reading.bare import asserted
-from ....lexicon.reading.local import read
+from ....lexicon import load
 from ....lexicon.text.claims import Claim
 from ....lexicon.text.sentences import sentences
 from ...clustering.judged_support import read_claims
@@ -18,6 +17,8 @@ from ...clustering.support import borne_out
 from ...computing import compute
 from ...config import Route, Settings
 from ...errors import StepFailed, UpstreamError
+from ...rewriting.asserting import asserts
+from ...rewriting.strip import Strippers
 from .. import reading
 from ..faithfulness.assertions import Assertion
 from ..faithfulness.contradiction import ByJudge, by_words, said_in
@@ -93,10 +94,20 @@ async def _asked(judging: reading.Judging, row: Answered) -> MeasuredAnswer:
 
 
 def asserting(answer: str) -> tuple[list[str], list[str]]:
-    """The sentences of an answer that state something, as they stand and without their words of confidence."""
-    reading = read(answer)
-    kept = [(reading.words_of(sentence), bare) for sentence, bare in asserted(reading) if bare]
-    return [text for text, _ in kept], [bare for _, bare in kept]
+    """The sentences of an answer that assert something, as they stand and without their words of confidence."""
+    stripper = _strippers().of("en")
+    originals, bare = [], []
+    for sentence in sentences(answer):
+        said = stripper.sentence(sentence)
+        if asserts(said):
+            originals.append(sentence)
+            bare.append(said)
+    return originals, bare
+
+
+@cache
+def _strippers() -> Strippers:
+    return Strippers(load().hedges)
 
 
 def _of(row: Answered, originals: Sequence[str], verdicts: Verdicts) -> MeasuredAnswer:
