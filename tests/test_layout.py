@@ -204,7 +204,8 @@ def test_a_foreign_library_is_known_in_one_place(library: str) -> None:
     """A library is imported in one place only, so that its exceptions are converted there."""
     users = {
         path.relative_to(ROOT).as_posix()
-        for path in (ROOT / "proxy").rglob("*.py")
+        for part in PARTS
+        for path in (ROOT / part).rglob("*.py")
         if any(name.split(".")[0] == library for name in _imports(path))
     }
     assert users

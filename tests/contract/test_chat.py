@@ -40,8 +40,9 @@ def test_an_unsure_answer_is_hedged(serve: Any, client_of: Any, upstream: Upstre
     assert field["clusters"] == [6, 2, 1, 1]
     assert field["raw"] == {"alpha": 6.0, "beta": 4.0, "mean": 0.6}
     assert field["uncalibrated"] is True
-    assert len(field["hedges"]) == 5
-    assert [h["distance"] for h in field["hedges"]] == sorted(h["distance"] for h in field["hedges"])
+    nearest = [h["distance"] for h in field["hedges"][:5]]
+    assert len(nearest) == 5
+    assert nearest == sorted(nearest)
     assert answer.id == "chatcmpl-scripted"
     assert answer.system_fingerprint == "fp_scripted"
 

@@ -209,6 +209,6 @@ def test_a_list_of_one_prompt_is_that_prompt(serve: Any, client_of: Any, upstrea
     upstream.default = _plain(*UNSURE)
     prompt = ["Q: What is the capital of Australia?\nA:"]
     answer = client_of(serve()).completions.create(model="m", prompt=prompt)
-    assert answer.model_extra["hedgerow"]["status"] == "hedged"
+    assert answer.model_extra["hedgerow"]["status"] == "hedged", answer.model_extra
     assert answer.choices[0].text != "Canberra."
     assert upstream.calls[0]["prompt"] == prompt
