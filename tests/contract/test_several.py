@@ -206,9 +206,9 @@ def test_each_prompt_has_its_own_samples(serve: Any, client_of: Any, upstream: U
 
 def test_a_list_of_one_prompt_is_that_prompt(serve: Any, client_of: Any, upstream: Upstream) -> None:
     """Calibrated and hedged like the string; the upstream gets the list that was sent."""
-    upstream.default = _plain(*UNSURE)
+    upstream.default = _plain("Canberra.", "Sydney.", "Melbourne.", "Perth.", "Hobart.")
     prompt = ["Q: What is the capital of Australia?\nA:"]
     answer = client_of(serve()).completions.create(model="m", prompt=prompt)
-    assert answer.model_extra["hedgerow"]["status"] == "hedged", answer.model_extra
-    assert answer.choices[0].text != "Canberra."
+    assert answer.model_extra["hedgerow"]["status"] == "hedged"
+    assert not answer.choices[0].text.startswith("Canberra")
     assert upstream.calls[0]["prompt"] == prompt

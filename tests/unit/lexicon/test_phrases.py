@@ -167,7 +167,7 @@ def test_every_lexicon_that_ships_passes_its_own_check(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["medical", "legal"])
 def test_an_example_words_answers_and_is_read_back(name: str) -> None:
-    """At every confidence between .4 and .8 within .18 of it, and exactly at the figure of the hedge that was used."""
+    """At every confidence between .4 and .8 within .22 of it, and exactly at the figure of the hedge that was used."""
     lexicon = load(name)
     shown = RUN.invoke(app, ["lexicon", "preview", name, "--json"])
     for row in map(json.loads, shown.stdout.splitlines()):
@@ -175,4 +175,4 @@ def test_an_example_words_answers_and_is_read_back(name: str) -> None:
         if row["hedges"]:
             assert row["perceived"] == pytest.approx(lexicon[row["hedges"][0]].beta.mean, abs=0.001), row
         if 0.4 <= row["confidence"] < 0.8:
-            assert row["perceived"] == pytest.approx(row["confidence"], abs=0.18), row
+            assert row["perceived"] == pytest.approx(row["confidence"], abs=0.22), row
