@@ -68,6 +68,7 @@ class ProxyError(HedgerowError):
         param: the request field at fault, if one is.
         cause: what failed below, for the operator; never shown to the client.
         retry_after_s: seconds after which trying again makes sense, if it does.
+        is_free: whether a call that failed so has cost no tokens: it was refused, or never sent.
     """
 
     status = 500
@@ -83,6 +84,11 @@ class ProxyError(HedgerowError):
         self.code = code or type(self).code
         self.param = param
         self.retry_after_s = retry_after_s
+
+    @property
+    def is_free(self) -> bool:
+        """See the class."""
+        return True
 
     def body(self) -> dict[str, dict[str, str | None]]:
         """The OpenAI error object."""
@@ -178,6 +184,11 @@ class UpstreamError(ProxyError):
             error = error.__cause__ or error.__context__
         return None if found is None else f"{type(found).__name__}: {_reason(found)}"
 
+    @property
+    def is_free(self) -> bool:
+        """See `ProxyError`."""
+        return self.code == Reason.UPSTREAM_UNREACHABLE
+
 
 _ERRNO = re.compile(r"\[Errno (\d+)\]")
 
@@ -221,6 +232,11 @@ class UpstreamRejected(UpstreamError):
         self.headers = headers
 
     @property
+    def is_free(self) -> bool:
+        """See `ProxyError`."""
+        return True
+
+    @property
     def sentence(self) -> str:
         """What happened, for a person: the status and, where the body is an error object, what the upstream says, in one line."""
         try:
@@ -232,6 +248,11 @@ class UpstreamRejected(UpstreamError):
 
 class Internal(ProxyError):
     """A fault of ours."""
+
+    @property
+    def is_free(self) -> bool:
+        """See `ProxyError`."""
+        return False
 
 
 class StepFailed(HedgerowError):

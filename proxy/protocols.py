@@ -29,6 +29,7 @@ class Call:
         on_text: callback for the index of a choice and each piece of its text, if the upstream streams; may be called from any thread.
         target: path and query as the client sent them, for a call to the same endpoint; "" for `path` alone.
         on_retry: callback for each refused call that is retried.
+        on_lost: callback if the call was sent and its tokens are not known: it was cancelled, broke off, or its answer reports none.
         id: the audit id of the request that the call is made for.
         member: the group member that must answer, because it has already answered this request; else "".
         patient: whether to retry a refused call after a pause; false if another upstream can be called at once.
@@ -40,6 +41,7 @@ class Call:
     on_text: Callable[[int, str], None] | None = None
     target: str = ""
     on_retry: Callable[[], None] | None = None
+    on_lost: Callable[[], None] | None = None
     id: str = ""
     member: str = ""
     patient: bool = True
@@ -76,6 +78,11 @@ class Asker(Protocol):
     @property
     def headers(self) -> Mapping[str, str]:
         """The client's headers with lower-case names, including its key."""
+        ...
+
+    @property
+    def on_lost(self) -> Callable[[], None] | None:
+        """See `Call`."""
         ...
 
 

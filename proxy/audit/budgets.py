@@ -49,10 +49,12 @@ class Taken:
 
     Attributes:
         used: for each counter, the amount spent or reserved before.
+        held: for each counter, the amount that is reserved; empty if it was refused.
         refused: index of a counter without room; None if all have room and the amounts are reserved.
     """
 
     used: Sequence[float]
+    held: Sequence[float] = ()
     refused: int | None = None
 
 
@@ -64,7 +66,7 @@ class Spent:
         ticket: the request whose reservation ends; "" without one.
         spent: by this request.
         total: spent by all requests of its process on that day, including this one; writing it twice changes nothing.
-        passed: whether it was passed through; then its cost does not predict that of calibrated requests.
+        passed: whether it was passed through, or is not known; then its cost does not predict that of calibrated requests.
     """
 
     name: str
@@ -121,9 +123,10 @@ def take(engine: sa.Engine, ticket: str, asks: Sequence[Ask], day: str) -> Taken
         refused = next((i for i, ask in enumerate(asks) if not fits(ask, counts[i])), None)
         if refused is not None:
             return Taken(used, refused=refused)
-        for ask, count in zip(asks, counts, strict=True):
-            _insert(connection, ask.name, day, ticket, now, held=amount_of(ask, count))
-        return Taken(used)
+        amounts = [amount_of(ask, count) for ask, count in zip(asks, counts, strict=True)]
+        for ask, amount in zip(asks, amounts, strict=True):
+            _insert(connection, ask.name, day, ticket, now, held=amount)
+        return Taken(used, amounts)
 
 
 def settle(engine: sa.Engine, holder: str, spent: Sequence[Spent]) -> None:

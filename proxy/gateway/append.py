@@ -13,17 +13,21 @@ from ..errors import ProxyError
 from ..outcomes import Reason, Status
 from ..pipeline.result import Run
 from ..pipeline.run import calibrate
+from ..pipeline.sampling.forms import REFUSALS
 from ..pipeline.steps import RoutePipeline
+from ..protocols import Relay
 from ..rewriting import natural_pieces
 from ..services.services import Services
 from ..types import Json
 from ..upstreams import sse
+from ..upstreams.answers import encoded
 from ..upstreams.dialects.served import ServedStream
 from ..upstreams.dialects.table import DIALECTS
 from .exchange import Exchange
 from .finish import finish
 from .headers import answered_by
-from .pass_through import call_for, send_on
+from .pass_through import call_for, count_relayed, is_counted, send_on
+from .relayed import Copy
 from .reply import extra_field
 
 
@@ -35,6 +39,7 @@ async def answer(exchange: Exchange, services: Services, run: Run, body: bytes) 
         ClientGone: the client left before it had received everything.
     """
     served = DIALECTS[run.job.path].served(None)
+    exchange.copy = Copy(len(body)) if is_counted(services, run.job) else None
     pipeline = services.steps[run.job.route.name].of_one_answer()
     serving: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
     failure: ProxyError | None = None  # raised after the task group, which would wrap it
@@ -45,7 +50,9 @@ async def answer(exchange: Exchange, services: Services, run: Run, body: bytes) 
             try:
                 is_stream = await _relay(exchange, pipeline, run, body, served)
                 if is_stream:
-                    serving.set_result(served.completion())
+                    completion = served.completion()
+                    exchange.copy = None  # from here on it counts as one of the answers
+                    serving.set_result(completion)
                     while not (await asyncio.wait({work}, timeout=services.settings.server.keep_alive_s))[0]:
                         await exchange.write(sse.KEEP_ALIVE)
             except ProxyError as error:
@@ -80,32 +87,56 @@ async def _passed_on(exchange: Exchange, services: Services, run: Run, served: S
         run.end(Status.PASSED, Reason.NOT_A_STREAM)
     else:
         run.end(Status.FAILED, Reason.UPSTREAM_REJECTED)
+    await count_relayed(exchange, run)
     await finish(services, exchange, run.result, http_status=exchange.status, response_id=served.response_id)
 
 
 async def _relay(exchange: Exchange, pipeline: RoutePipeline, run: Run, body: bytes, served: ServedStream) -> bool:
-    """Relay the stream except its ending. Returns False if the upstream answered with an error or not with a stream.
+    """Relay the stream except its ending. The upstream is asked for its token usage also if the client did not ask, unless it refuses that.
+    Returns False if the upstream answered with an error or not with a stream.
 
     Raises:
         ProxyError: the upstream could not be reached or broke off.
     """
-    call = call_for(exchange, run.job, body, readable=True)
-    async with pipeline.upstream.relay(call) as reply:
-        run.answered(reply.upstream, reply.model)
-        kinds = [value for name, value in reply.headers if name.lower() == b"content-type"]
-        if reply.status != 200 or not any(kind.startswith(b"text/event-stream") for kind in kinds):
-            await send_on(exchange, reply)
-            return False
-        headers = [pair for pair in reply.headers if pair[0].lower() != b"content-length"]
-        if run.job.route.expose.headers:
-            headers.append((b"x-hedgerow-audit-id", run.job.id.encode()))
-            headers += answered_by(run.job)
-        await exchange.start(reply.status, headers)
-        async for data in reply.chunks:
-            if ready := served.take(data):
-                await exchange.write(ready)
-        if ready := served.take(b"\n\n"):  # the blank line after the last event may be missing
+    job, accepted = run.job, pipeline.accepted
+    if not job.wants_usage and accepted.counts(job):
+        served.hides_usage = True
+        options = job.body.get("stream_options")
+        counted = job._replace(
+            body=job.body | {"stream_options": (options if isinstance(options, dict) else {}) | {"include_usage": True}}
+        )
+        call = call_for(exchange, counted, encoded(counted.body), readable=True)
+        call = call._replace(headers=[pair for pair in call.headers if pair[0] != "content-encoding"])
+        async with pipeline.upstream.relay(call) as reply:
+            if reply.status not in REFUSALS:
+                return await _send(exchange, run, reply, served)
+        served.hides_usage = False
+    async with pipeline.upstream.relay(call_for(exchange, job, body, readable=True)) as reply:
+        if reply.status == 200 and not job.wants_usage:
+            accepted.learn_uncounted(job)
+        return await _send(exchange, run, reply, served)
+
+
+async def _send(exchange: Exchange, run: Run, reply: Relay, served: ServedStream) -> bool:
+    """Send an upstream's reply on, without its ending if it is a stream; see `_relay`."""
+    run.answered(reply.upstream, reply.model)
+    kept = exchange.copy.take if exchange.copy is not None else None
+    kinds = [value for name, value in reply.headers if name.lower() == b"content-type"]
+    if reply.status != 200 or not any(kind.startswith(b"text/event-stream") for kind in kinds):
+        await send_on(exchange, reply, copy=kept)
+        return False
+    headers = [pair for pair in reply.headers if pair[0].lower() != b"content-length"]
+    if run.job.route.expose.headers:
+        headers.append((b"x-hedgerow-audit-id", run.job.id.encode()))
+        headers += answered_by(run.job)
+    await exchange.start(reply.status, headers)
+    async for data in reply.chunks:
+        if kept is not None:
+            kept(data)
+        if ready := served.take(data):
             await exchange.write(ready)
+    if ready := served.take(b"\n\n"):  # the blank line after the last event may be missing
+        await exchange.write(ready)
     return not served.failed
 
 

@@ -27,7 +27,7 @@ from .entrance import encoded, foreign_page, path_of
 from .exchange import ClientGone, Exchange, Receive, Scope, Send
 from .finish import finish
 from .forms import Form, not_read
-from .pass_through import forward
+from .pass_through import count_relayed, forward
 from .reading import Received, received
 from .splitting import arm_of
 
@@ -134,10 +134,20 @@ async def _settle(exchange: Exchange, services: Services) -> None:
     else:
         return
     if not exchange.recorded:
+        if failure is None or not failure.is_free:
+            await _count_broken_off(exchange, run)
         http_status = exchange.status or (failure.status if failure else None)
         await finish(services, exchange, run.result, http_status=http_status)
     if failure is not None:
         await exchange.send_error(failure)
+
+
+async def _count_broken_off(exchange: Exchange, run: Run) -> None:
+    """Count a request that ended before its answer: what was relayed of that, or at least what was reserved."""
+    if exchange.copy is not None:
+        await count_relayed(exchange, run, cut=True)
+    else:
+        run.lose()
 
 
 async def _answer(exchange: Exchange, services: Services, run: Run) -> None:

@@ -14,6 +14,7 @@ from ..types import Json
 from ..upstreams.dialects.table import dialect_of
 from ..upstreams.egress import Ours, clients_own
 from .entrance import place
+from .relayed import Copy
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -43,6 +44,7 @@ class Exchange:
         recorded: whether the request has its audit row, log line and span, or work was started that will write them.
         own_headers: headers that the proxy adds to any answer; they replace an upstream's headers of the same name.
         before_end: callback before the last byte of the answer is sent, if any.
+        copy: of what the upstream answers, if its tokens are counted.
         missing: bytes of the answer still to be sent if its length was declared; nothing can be added to such an answer.
     """
 
@@ -60,6 +62,7 @@ class Exchange:
         self.own_headers: list[tuple[bytes, bytes]] = []
         self._is_stream = False
         self._tail = b""
+        self.copy: Copy | None = None
         self.missing: int | None = None
 
     def withhold(self, ours: Ours) -> None:

@@ -16,7 +16,7 @@ from ..outcomes import Status
 from ..pipeline.result import Result, beta_figures, claim_row, drawing_figures, edited_outcome, sentence_figures
 from ..services.services import Services
 from ..services.verdicts import consider
-from ..types import NO_TOKENS, Json, Key, Usage
+from ..types import Json, Key
 from ..upstreams.dialects.served import short_id
 from .exchange import Exchange
 
@@ -47,6 +47,25 @@ async def finish(
     """
     if exchange is not None:
         exchange.recorded = True
+    counting = _settle(services, result)  # begun before anything can be cancelled
+    refusal = None
+    try:
+        refusal = await _recorded(services, result, http_status, response_id)
+    finally:
+        done = result if refusal is None else result.ended(Status.FAILED, refusal.code)
+        try:
+            _tell_operator(services, done, http_status if refusal is None else refusal.status)
+        except OSError as error:  # the metrics of several workers are files
+            services.supervisor.failed("metrics", error)
+    if counting is not None:
+        await asyncio.shield(counting)
+    return refusal
+
+
+async def _recorded(
+    services: Services, result: Result, http_status: int | None, response_id: str | None
+) -> StoreUnavailable | None:
+    """Write the row; returns the error that replaces the answer, as `finish` does."""
     route = result.job.route
     refusal: StoreUnavailable | None = None
     if result.begun_ns:
@@ -55,40 +74,44 @@ async def finish(
         may_spool = route.on_failure == "pass" or result.status in (Status.FAILED, Status.CANCELLED)
         if not await _durable(services, write(result, http_status=http_status), may_spool) and not may_spool:
             refusal = StoreUnavailable("the answer could not be written to the audit, which this route requires")
-            result, http_status = result.ended(Status.FAILED, refusal.code), refusal.status
-            await _durable(services, write(result, http_status=http_status), may_spool=True)
+            failed = result.ended(Status.FAILED, refusal.code)
+            await _durable(services, write(failed, http_status=refusal.status), may_spool=True)
     elif route.audit or result.job.mode != "off":
         services.audit.enqueue(entry(result, "none", http_status=http_status))
-    try:
-        _tell_operator(services, result, http_status)
-    except OSError as error:  # the metrics of several workers are files
-        services.supervisor.failed("metrics", error)
-    if (key := result.job.key) is not None:
-        await services.limits.settle(key, result.job.id, (result.total_usage + result.relayed).total)
-    _charge(services, result)
     return refusal
 
 
-def _charge(services: Services, result: Result) -> None:
-    """Charge a request to its budgets; for an answer that was passed through, the usage that the upstream reported."""
-    job, budgets = result.job, services.budgets
-    passed = NO_TOKENS if result.relayed.estimated else result.relayed
+def _settle(services: Services, result: Result) -> asyncio.Task[None] | None:
+    """Count a request for its budgets and for the limits of its key, whose work is returned; also for a request that is being cancelled."""
+    job, budgets, is_known = result.job, services.budgets, not (result.lost or result.cut)
     if budgets.awaits(job.id):
-        work = budgets.settle(job.id, _paid(services, result, passed))
-    elif passed.total and job.route.name in services.steps and services.settings.budgets:
-        name, spent = job.key.name if job.key is not None else "", _paid(services, result, passed)
+        work = budgets.settle(job.id, _paid(services, result), is_known=is_known)
+        services.start(work, name=f"budget-{job.id}")
+    elif result.relayed.total and job.route.name in services.steps and services.settings.budgets:
+        name, spent = job.key.name if job.key is not None else "", _paid(services, result)
         work = budgets.count_passed(services.settings.budgets, job.route.name, name, spent)
-    else:
-        return
-    services.start(work, name=f"budget-{job.id}")
+        services.start(work, name=f"budget-{job.id}")
+    if job.key is None:
+        return None
+    tokens = round((result.total_usage + result.relayed).total * _with_lost(result))
+    counting = services.limits.settle(job.key, job.id, tokens, is_known=is_known)
+    return services.start(counting, name=f"limits-{job.id}")
 
 
-def _paid(services: Services, result: Result, passed: Usage) -> dict[str, float]:
+def _paid(services: Services, result: Result) -> dict[str, float]:
     """What a request has spent, by unit of budgets; dollars as far as prices are known."""
+    passed = result.relayed
     tokens = passed.total + sum(usage.total for calls in result.paid.values() for usage in calls)
     prices = services.steps[result.job.route.name].prices
     costs = (*result.costs.values(), prices.cost(passed, result.job.answering_model))
-    return {"tokens": float(tokens), "dollars": sum(cost for cost in costs if cost is not None)}
+    more = _with_lost(result)
+    return {"tokens": tokens * more, "dollars": more * sum(cost for cost in costs if cost is not None)}
+
+
+def _with_lost(result: Result) -> float:
+    """What all calls cost, as a multiple of those that told it: the others are taken to cost as much on average."""
+    told = sum(usage.total > 0 for calls in result.paid.values() for usage in calls) + (result.relayed.total > 0)
+    return 1 + result.lost / max(1, told)
 
 
 async def _durable(services: Services, entry: Entry, may_spool: bool) -> bool:

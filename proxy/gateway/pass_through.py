@@ -10,7 +10,7 @@ from ..protocols import RawCall, Relay
 from ..services.services import Services
 from ..spending.budgets import counts_of
 from ..types import Json
-from ..upstreams.answers import renamed
+from ..upstreams.answers import encoded
 from ..upstreams.dialects.table import DIALECTS
 from .exchange import Exchange
 from .finish import finish
@@ -30,15 +30,22 @@ async def forward(
         ProxyError: the upstream could not be reached, or broke off.
     """
     size = len(body) if isinstance(body, bytes) else 0
-    copy = Copy() if is_counted(services, run.job) else None
+    copy = exchange.copy = Copy(size) if is_counted(services, run.job) else None
     call = call_for(exchange, run.job, body, readable=copy is not None)
     async with services.upstreams[run.job.route.upstream].relay(call) as reply:
         run.answered(reply.upstream, reply.model)
         result = run.pass_on(reason)
         await send_on(exchange, reply, headers(result) if marked else (), copy.take if copy is not None else None)
-    if copy is not None:
-        run.learn(relayed=await copy.usage(run.job, size))
+    await count_relayed(exchange, run)
     await finish(services, exchange, run.result, http_status=exchange.status)
+
+
+async def count_relayed(exchange: Exchange, run: Run, *, cut: bool = False) -> None:
+    """Count the tokens of an answer from its copy; an upstream's error costs nothing. `cut`: it may not have come to its end."""
+    if exchange.copy is None or (exchange.status or 0) >= 400:
+        return
+    relayed, is_known = await exchange.copy.usage(run.job, cut=cut)
+    run.learn(relayed=relayed, cut=not is_known)
 
 
 def is_counted(services: Services, job: Job) -> bool:
@@ -58,7 +65,7 @@ def call_for(exchange: Exchange, job: Job, body: bytes | AsyncIterable[bytes], *
     if model is not None and isinstance(body, Form):
         body.rename(model)
     elif model is not None and body and job.body and (job.path in DIALECTS or "model" in job.body):
-        body = renamed(job.body, model)
+        body = encoded(job.body | {"model": model})
         pairs = [pair for pair in pairs if pair[0] != "content-encoding"]
     if readable:
         pairs = [*(pair for pair in pairs if pair[0] != "accept-encoding"), ("accept-encoding", "identity")]

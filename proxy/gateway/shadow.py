@@ -14,12 +14,12 @@ from ..pipeline.result import Run
 from ..pipeline.run import calibrate
 from ..pipeline.steps import RoutePipeline
 from ..services.services import Services
-from ..types import Json, Usage
+from ..types import Json
 from ..upstreams.answers import sample_of
 from ..upstreams.dialects.served import short_id
 from .exchange import Exchange
 from .finish import AUDIT_TIMEOUT_S, finish
-from .pass_through import call_for, is_counted, send_on
+from .pass_through import call_for, count_relayed, is_counted, send_on
 from .relayed import Copy, completion_of
 
 log = structlog.get_logger(__name__)
@@ -31,7 +31,8 @@ async def answer(exchange: Exchange, services: Services, run: Run, body: bytes) 
     Raises:
         ProxyError: the upstream could not be reached, or its answer is incomplete.
     """
-    copy, pipeline = Copy(), services.steps[run.job.route.name].of_one_answer()
+    copy, pipeline = Copy(len(body)), services.steps[run.job.route.name].of_one_answer()
+    exchange.copy = copy if is_counted(services, run.job) else None
     async with pipeline.upstream.relay(call_for(exchange, run.job, body, readable=True)) as reply:
         run.answered(reply.upstream, reply.model)
         await send_on(exchange, reply, copy=copy.take)
@@ -43,17 +44,17 @@ async def answer(exchange: Exchange, services: Services, run: Run, body: bytes) 
             served = await compute(served_answer, run.job.path, copy.data)
         except UpstreamError as error:
             run.fail(error)
-    relayed = await copy.usage(run.job, len(body)) if is_counted(services, run.job) else Usage()
+    await count_relayed(exchange, run)
+    relayed, is_cut = run.result.relayed, run.result.cut
     text = served_text(served)
     choices = served if measures_choices(run.job) else None
     if text is None and choices is None:
-        run.learn(relayed=relayed)
         await finish(services, exchange, run.result, http_status=exchange.status)
         return
     exchange.recorded = True
     beside = Run(run.job, text)
     if choices is None or relayed.estimated:  # else the tokens of the choices are counted as those of the samples
-        beside.learn(relayed=relayed)
+        beside.learn(relayed=relayed, cut=is_cut)
     work = _work(services, pipeline, beside, exchange.status, short_id((served or {}).get("id")), choices)
     services.start(work, name=f"shadow-{run.job.id}")
 

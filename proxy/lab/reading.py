@@ -77,6 +77,7 @@ class Recorded:
     headers: Mapping[str, str] = field(default_factory=dict)
     answering_model: str = ""
     answered_by: str = ""
+    on_lost: None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,6 +76,7 @@ class Job(NamedTuple):
     idempotency_key: str | None = None
     deployment: str | None = None
     on_retry: Callable[[], None] | None = None
+    on_lost: Callable[[], None] | None = None
     converted: bool = False
     key: Key | None = None
     answered_by: str = ""
@@ -113,7 +114,7 @@ class Job(NamedTuple):
         if (key := self.idempotency_key) is not None:
             own = key if number == 0 else hashlib.sha256(f"{key}\n{number}".encode()).hexdigest()
             headers = {**headers, IDEMPOTENCY: own}
-        return Call(self.path, body, headers, on_text, self.target, self.on_retry, self.id)
+        return Call(self.path, body, headers, on_text, self.target, self.on_retry, self.on_lost, self.id)
 
     @property
     def model(self) -> str:

@@ -159,6 +159,8 @@ class _Known(NamedTuple):
         cause: what the network said, if a call of the upstream failed; for operators.
         relayed: tokens of an answer that was passed through, if they are counted for a named key's limits or for a budget.
         asked: tokens of each judge call.
+        lost: number of calls that were sent and of whose tokens nothing is known. With one, or if `relayed` is `cut` short, the request counts
+            as at least what was reserved for it.
         costs: dollars by purpose, with the keys of `spent`; None if a call has no price. Empty until the work has ended.
         timings_ms: milliseconds of each step, in order; the run keeps filling it.
         begun_ns: start of each step in nanoseconds since 1970; the run keeps filling it.
@@ -189,6 +191,8 @@ class _Known(NamedTuple):
     cause: str | None = None
     relayed: Usage = NO_TOKENS
     asked: tuple[Usage, ...] = ()
+    lost: int = 0
+    cut: bool = False
     costs: Mapping[str, float | None] = {}
     timings_ms: Mapping[str, float] = {}
     begun_ns: Mapping[str, int] = {}
@@ -341,6 +345,10 @@ class Run:
     def spend(self, usage: Usage) -> None:
         """Record the tokens of a judge call."""
         self.learn(asked=(*self.result.asked, usage))
+
+    def lose(self) -> None:
+        """Record that the tokens of a call that was sent are not known."""
+        self.learn(lost=self.result.lost + 1)
 
     def price(self, prices: Prices) -> None:
         """Record the cost of all calls."""

@@ -60,6 +60,7 @@ async def calibrate(
     Raises:
         ProxyError: no answer could be drawn; `run.result` has the same reason.
     """
+    run.job = run.job._replace(on_lost=run.lose)
     try:
         work = _answer(run, pipeline.of_one_answer(), serving, is_eligible=is_eligible)
         await run_until_deadline(run, work, pipeline.reader)
@@ -144,6 +145,7 @@ def _degrade(run: Run, error: Exception, expired: bool) -> ProxyError:
     """Keep the draft because a step failed. Returns the client's error for the case that there is no draft."""
     status = Status.DEGRADED if run.result.drawn.choices else Status.FAILED
     if expired:
+        run.lose()
         deadline = f"the deadline of {run.job.route.deadline_s:g} s passed"
         run.end(status, Reason.DEADLINE, deadline)
         return UpstreamTimeout(f"no answer came: {deadline}")

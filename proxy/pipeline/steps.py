@@ -219,7 +219,8 @@ async def escalate(run: Run, stronger: Upstream, model: str | None, reason: Reas
     if name := model or run.job.model:
         body["model"] = name
     try:
-        run.learn(escalated=await stronger.complete(Call(run.job.path, body, run.job.headers, id=run.job.id)))
+        call = Call(run.job.path, body, run.job.headers, on_lost=run.lose, id=run.job.id)
+        run.learn(escalated=await stronger.complete(call))
     except ProxyError as error:
         raise StepFailed("decide", Reason.ESCALATION_FAILED, error.code) from error
     run.end(Status.ESCALATED, reason)

@@ -29,6 +29,7 @@ class Checking:
     id: str = "editor-check"
     question: str = QUESTION
     answered_by: str = ""
+    on_lost: None = None
 
     @property
     def answering_model(self) -> str:

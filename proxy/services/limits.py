@@ -89,12 +89,13 @@ class Limits:
         self._set_aside[ticket] = taken.at, amount
         return _headers("tokens", limit, taken.used[0], taken)
 
-    async def settle(self, key: Key, ticket: str, tokens: int) -> None:
-        """Replace the reservation by the actual usage; a request without a reservation is not counted."""
+    async def settle(self, key: Key, ticket: str, tokens: int, *, is_known: bool = True) -> None:
+        """Replace the reservation by the actual usage, of which it is the least if not all is known. A request without a reservation is not counted."""
         if (held := self._set_aside.pop(ticket, None)) is None:
             return
         at, amount = held
-        if tokens:
+        tokens = tokens if is_known else max(tokens, amount)
+        if tokens and (is_known or tokens > amount):
             self._usual[key.name] = max(tokens, round(FORGETTING * self._usual.get(key.name, 0)))
         await self._counters.add(_name(key, "tokens"), tokens - amount, MINUTE, at)
 

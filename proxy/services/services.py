@@ -100,11 +100,12 @@ class Services(Pipelines):
     budgets: Budgets
     editors: Readiness
 
-    def start(self, work: Coroutine[None, None, None], name: str) -> None:
+    def start(self, work: Coroutine[None, None, None], name: str) -> asyncio.Task[None]:
         """Start work that outlives its request and uses these services. `name` is the kind of work, a dash, and an id."""
         self.in_use.__enter__()
         task = self.supervisor.start(name.partition("-")[0], work, name)
         task.add_done_callback(self.in_use.__exit__)
+        return task
 
 
 @asynccontextmanager

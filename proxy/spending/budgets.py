@@ -89,7 +89,7 @@ class Budgets:
 
     def __init__(self, spending: Spending, metrics: Metrics) -> None:
         self._spending, self._metrics = spending, metrics
-        self._under_way: dict[str, tuple[str, str, Sequence[_Count]]] = {}
+        self._under_way: dict[str, tuple[str, str, Sequence[_Count], Sequence[float]]] = {}
         self._totals: dict[tuple[str, str], float] = {}
         self._unsettled: list[Spent] = []
         self._settling = False
@@ -111,20 +111,20 @@ class Budgets:
         if not counts:
             return Allowed()
         asks = [Ask(count.name, guess[count.unit], least[count.unit], count.hard) for count in counts]
-        day = today(time.time())
+        day, guesses = today(time.time()), [ask.guess for ask in asks]
         try:
             taken = await self._spending.take(ticket, asks, day)
         except StoreError as error:
             log.error("budget_unknown", id=ticket, route=route, key=key, error=str(error))
             allowed = self._unknown(counts, route, key)
             if allowed.reason is None:
-                self._under_way[ticket] = day, "", counts
+                self._under_way[ticket] = day, "", counts, guesses
             return allowed
         if taken.refused is not None:
             count = counts[taken.refused]
             self._announce(count, "hard", day, taken.used[taken.refused], route, key)
             return Allowed(Reason.OVER_BUDGET)
-        self._under_way[ticket] = day, ticket, counts
+        self._under_way[ticket] = day, ticket, counts, taken.held or guesses
         over = [c for c, used in zip(counts, taken.used, strict=True) if c.soft is not None and used >= c.soft]
         for count in over:
             self._announce(count, "soft", day, taken.used[counts.index(count)], route, key)
@@ -134,10 +134,17 @@ class Budgets:
         """Whether a request has a reservation that is not settled."""
         return ticket in self._under_way
 
-    async def settle(self, ticket: str, spent: Amounts) -> None:
-        """Replace a reservation by the actual cost. What cannot be counted now is counted with the next request."""
-        day, hold, counts = self._under_way.pop(ticket, ("", "", ()))
-        self._wait([*self._unsettled, *(self._spent(count, day, hold, spent) for count in counts)])
+    async def settle(self, ticket: str, spent: Amounts, *, is_known: bool = True) -> None:
+        """Replace a reservation by the actual cost, of which it is the least if not all is known: such a cost predicts no other. What cannot be
+        counted now is counted with the next request.
+        """
+        day, hold, counts, held = self._under_way.pop(ticket, ("", "", (), ()))
+        least = [0.0 if is_known else amount for amount in held]
+        new = (
+            self._spent(count, day, hold, {count.unit: max(spent[count.unit], amount)}, passed=not is_known)
+            for count, amount in zip(counts, least, strict=True)
+        )
+        self._wait([*self._unsettled, *new])
         await self._settle()
 
     async def count_passed(self, budgets: Sequence[Budget], route: str, key: str, spent: Amounts) -> None:

@@ -104,7 +104,7 @@ for i, key in ipairs(KEYS) do
   local now_held = 0
   for name, value in pairs(holds) do if (since[name] or 0) > now - lease then now_held = now_held + value end end
   amounts[i] = math.max(least, largest > 0 and largest or guess)
-  used[i] = tostring(spent + now_held)
+  used[i] = string.format('%.17g', spent + now_held)
   local fits = limit == '' or spent + now_held + amounts[i] <= tonumber(limit) or (largest == 0 and now_held <= 0 and spent + least <= tonumber(limit))
   if refused == 0 and not fits then refused = i end
 end
@@ -114,7 +114,8 @@ if refused == 0 then
     redis.call('EXPIRE', key, keep)
   end
 end
-return {refused, used}
+for i, amount in ipairs(amounts) do amounts[i] = string.format('%.17g', amount) end
+return {refused, used, amounts}
 """
 _SETTLE = """
 local keep, holder, forgetting = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3])
@@ -149,8 +150,9 @@ class RedisSpending:
         arguments: list[Any] = [time.time(), LEASE_S, KEPT_S, ticket]
         for ask in asks:
             arguments += [ask.guess, ask.least, "" if ask.limit is None else ask.limit]
-        refused, used = await self._run(self._take([_place(ask.name, day) for ask in asks], arguments))
-        return Taken([float(value) for value in used], refused - 1 if refused else None)
+        refused, used, held = await self._run(self._take([_place(ask.name, day) for ask in asks], arguments))
+        before, amounts = ([float(value) for value in values] for values in (used, held))
+        return Taken(before, refused=refused - 1) if refused else Taken(before, amounts)
 
     async def settle(self, spent: Sequence[Spent]) -> None:
         """See `Spending`."""

@@ -88,20 +88,19 @@ def request_of(body: bytes) -> Json:
     return request
 
 
-def renamed(body: Json, model: str) -> bytes:
-    """A request for another model, encoded; text that is not valid Unicode is escaped.
+def encoded(body: Json) -> bytes:
+    """A request object that was changed, as JSON; text that is not valid Unicode is escaped.
 
     Raises:
         BadRequest: it is nested too deeply.
     """
-    other = body | {"model": model}
     try:
-        return orjson.dumps(other)
+        return orjson.dumps(body)
     except orjson.JSONEncodeError:
         try:
-            return json.dumps(other).encode()
+            return json.dumps(body).encode()
         except RecursionError as error:
-            message = "the body is nested too deeply to be sent with the model of its route"
+            message = "the body is nested too deeply to be sent as the route wants it"
             raise BadRequest(message, code=Reason.NESTED_TOO_DEEP) from error
 
 

@@ -119,7 +119,7 @@ class Prompting:
         }
         try:
             member = asker.answered_by if self.model is None else ""  # the request's model is the one that answered
-            call = Call("/chat/completions", body, asker.headers, id=asker.id, member=member)
+            call = Call("/chat/completions", body, asker.headers, id=asker.id, member=member, on_lost=asker.on_lost)
             answer = await self.upstream.complete(call)
         except ProxyError as error:
             raise StepFailed(self.step, self.reason, error.code) from error

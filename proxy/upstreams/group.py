@@ -18,7 +18,7 @@ from ..config import GroupUpstream
 from ..errors import ProxyError
 from ..protocols import Call, RawCall, Relay, Tunnels, Upstream
 from ..types import Completion, Json
-from .answers import renamed
+from .answers import encoded
 from .circuits import WatchedUpstream
 
 log = structlog.get_logger(__name__)
@@ -55,7 +55,7 @@ class Member:
         if not call.request or not model:
             return call
         headers = [pair for pair in call.headers if pair[0] != "content-encoding"]
-        return call._replace(headers=headers, body=renamed(call.request, model))
+        return call._replace(headers=headers, body=encoded(call.request | {"model": model}))
 
 
 class Group:
@@ -178,6 +178,8 @@ class OneAnswer:
                 if self._member is member:
                     self._is_settled = True
                     return answer
+                if call.on_lost is not None:
+                    call.on_lost()
 
     async def _relayed(self) -> None:
         """Wait until it is known which member answers the client."""

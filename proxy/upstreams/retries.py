@@ -8,9 +8,10 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
-from ..errors import UpstreamError, UpstreamRejected
+from ..errors import ProxyError, UpstreamError, UpstreamRejected
 from ..protocols import Call
 from ..types import Json
+from .answers import usage_of
 
 log = structlog.get_logger(__name__)
 
@@ -29,7 +30,7 @@ async def with_retries(
     for done in range(retries if call.patient else 0):
         try:
             async with slots:
-                return await ask(call)
+                return await _counted(ask, call)
         except UpstreamError as error:
             wait_s = _wait_s(error, done)
             if wait_s is None:
@@ -40,7 +41,22 @@ async def with_retries(
             call.on_retry()
         await asyncio.sleep(wait_s)
     async with slots:
-        return await ask(call)
+        return await _counted(ask, call)
+
+
+async def _counted(ask: Callable[[Call], Awaitable[Json]], call: Call) -> Json:
+    """Make a call once. A call that was sent and tells no tokens, however it ended, is not free: whoever made it is told."""
+    is_known = False
+    try:
+        answer = await ask(call)
+        is_known = usage_of(answer).total > 0
+    except ProxyError as error:
+        is_known = error.is_free
+        raise
+    finally:
+        if not is_known and call.on_lost is not None:
+            call.on_lost()
+    return answer
 
 
 def _wait_s(error: UpstreamError, done: int) -> float | None:

@@ -46,6 +46,7 @@ class Accepted:
     def __init__(self) -> None:
         self._forms: dict[tuple[object, ...], Form] = {}
         self._unstreamed: dict[tuple[object, ...], None] = {}
+        self._uncounted: dict[tuple[object, ...], None] = {}
         self._taken: dict[tuple[object, ...], None] = {}
 
     def form(self, job: Job) -> Form | None:
@@ -68,6 +69,14 @@ class Accepted:
     def streams(self, job: Job) -> bool:
         """Whether to request a stream that the client did not request: yes, until the model refuses one."""
         return _kind(job) not in self._unstreamed
+
+    def counts(self, job: Job) -> bool:
+        """Whether to request the token usage of a stream for which the client did not: yes, until the model refuses to tell it."""
+        return _kind(job) not in self._uncounted
+
+    def learn_uncounted(self, job: Job) -> None:
+        """Record that a stream was refused with a request for its token usage, and accepted without."""
+        _keep(self._uncounted, _kind(job), None)
 
     def learn_refused(self, job: Job, refusal: UpstreamRejected) -> None:
         """Record that a stream was refused, if the error is about that."""

@@ -33,6 +33,9 @@ class ServedChat(ServedStream):
         if self._on_text is not None:
             _show(event, self._on_text)
         choices = event.get("choices")
+        if self.hides_usage and "usage" in event:
+            counts = event.pop("usage")
+            raw = b"" if counts and not choices else sse.event(event)
         if not choices:
             if not event.get("usage"):
                 return raw

@@ -23,10 +23,11 @@ class ServedStream(ABC):
     Attributes:
         failed: whether the upstream sent an error; the event was relayed unchanged.
         ended: whether the answer is marked complete; later data does not belong to it.
+        hides_usage: whether the token usage that streams report on request is taken out, because the client did not request it.
     """
 
     def __init__(self, on_text: OnText | None = None) -> None:
-        self.failed = self.ended = False
+        self.failed = self.ended = self.hides_usage = False
         self._on_text = on_text
         self._reader = sse.Reader()
         self._size = 0

@@ -99,7 +99,10 @@ def test_redis_counts_as_the_database_does(redis_url: str, engine: sa.Engine, st
             if what == "take":
                 ticket, asks = f"{name[:20]}-{number}", [Ask(name, *map(float, (how[0], how[0] // 2)), how[1])]
                 taken = await redis.take(ticket, asks, DAY)
-                assert taken == database.take(engine, ticket, asks, DAY)
+                other = database.take(engine, ticket, asks, DAY)
+                assert (taken.refused, taken.used, taken.held) == (
+                    other.refused, pytest.approx(other.used), pytest.approx(other.held)
+                )  # fmt: skip
                 under_way.extend([ticket] if taken.refused is None else [])
             elif what in ("settle", "passed"):
                 total += how[0]
