@@ -18,6 +18,7 @@ from ...calibration.evaluation import Evaluation
 from ...calibration.metrics.correlation import spearman
 from ...calibration.summary import paired_metrics, summarise
 from ...lexicon.reading.local import read
+from ...lexicon.reading.reading import Reading
 from ...lexicon.text.language import language_of
 from ..clustering.clusterer import RuleClusterer
 from ..computing import compute
@@ -77,8 +78,9 @@ async def word_drafts(
             job = job_of(draft)
             hedges = steps.retriever.nearest(target, job.route.rewriting.k)
             request = RewriteRequest(draft.question, draft.text, target, hedges)
-            tried = await edited(job, steps, request)
-            done = tried.rewording or await _worded(job, steps, request)
+            reading = await compute(read, draft.text, draft.question)
+            tried = await edited(job, steps, request, reading)
+            done = tried.rewording or await _worded(job, steps, request, reading)
             row: Json = {
                 "question": draft.question,
                 "draft": draft.text,
@@ -95,11 +97,10 @@ async def word_drafts(
         on_done()
 
 
-async def _worded(job: Job, steps: RoutePipeline, request: RewriteRequest) -> Rewording:
+async def _worded(job: Job, steps: RoutePipeline, request: RewriteRequest, reading: Reading) -> Rewording:
     """A draft as the route words it where no editor does."""
     if (baseline := steps.baseline(job)) is not None:
         return await reword(request, rewriter=baseline, guard=steps.guard, reader=steps.reader)
-    reading = await compute(read, request.draft, request.question)
     return await compute(steps.local.word, request, reading)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from ...calibration import Beta
 from ...lexicon import NO_HEDGE, LexiconError, Match, Retriever, load, offered, spot
+from ...lexicon.reading.reading import Act, Reading
 from ...lexicon.text.language import known
 from ...lexicon.text.sentences import spans as spans_of
 from ..computing import compute
@@ -17,8 +18,8 @@ from ..outcomes import Reason, Status
 from ..rewriting import Reader
 from ..rewriting.editor import Marks
 from ..rewriting.editor_prompt import Rated, Task
-from ..rewriting.edits import applied
-from ..rewriting.policy import BANDS, Claimed, band_of
+from ..rewriting.edits import Edit
+from ..rewriting.policy import BANDS, Claimed, band_of, is_unmarked
 from ..rewriting.wordings import SPEAKERS
 from ..types import EDITOR, NO_TOKENS, Rewording, Rewrite, RewriteRequest, Usage, WordedSentence
 from .job import Job, last_messages
@@ -29,6 +30,8 @@ LAST_ANSWERS = 3
 """Answers of the conversation whose words of doubt the editor is told."""
 _READ_OF_AN_ANSWER = 500, 300
 """Characters at the beginning and at the end of each that are searched for them."""
+INSTRUCTING: frozenset[Act] = frozenset({"advises", "instructs", "asks"})
+"""Acts of sentences that no editor may change."""
 _SHARE_OF_TIME = 0.8
 """Share of the time left until the route's deadline that an editor may take."""
 
@@ -91,6 +94,7 @@ async def edited(
     job: Job,
     wording: RouteWording,
     request: RewriteRequest,
+    reading: Reading,
     claims: Sequence[ClaimToWord] = (),
     *,
     may_replace: bool = True,
@@ -110,10 +114,18 @@ async def edited(
         marks, usage = await editor.edit(job, task, _SHARE_OF_TIME * left_s)
     except StepFailed as failure:
         return Tried(None, failure.reason, failure.usage or NO_TOKENS)
+    if any(_instructs(reading, edit) for edit in marks.edits):
+        return Tried(None, Reason.HEDGED_NO_CLAIM, usage)
     if marks.edits or marks.note:
         request = replace(request, target=lowest, hedges=task.hedges)
-        return replace(await _guarded(wording, request, marks, usage, claims), hedges=task.hedges)
+        return replace(await _guarded(wording, request, reading, marks, usage, claims), hedges=task.hedges)
     return await _left(wording, request, marks, usage)
+
+
+def _instructs(reading: Reading, edit: Edit) -> bool:
+    """Whether an edit changes a sentence that tells the reader what to do, or asks: these stay as firm as they are."""
+    changed = [sentence for sentence in reading.sentences if sentence.covers(edit.start, edit.end + 1)]
+    return any(sentence.act in INSTRUCTING and is_unmarked(sentence) for sentence in changed)
 
 
 def _task(
@@ -169,27 +181,31 @@ async def _left(wording: RouteWording, request: RewriteRequest, marks: Marks, us
 
 
 async def _guarded(
-    wording: RouteWording, request: RewriteRequest, marks: Marks, usage: Usage, claims: Sequence[ClaimToWord]
+    wording: RouteWording,
+    request: RewriteRequest,
+    reading: Reading,
+    marks: Marks,
+    usage: Usage,
+    claims: Sequence[ClaimToWord],
 ) -> Tried:
     """The answer with its marks, if the guard accepts them."""
-    text = marks.on(request.draft)
+    text, shift = marks.on(reading)
     verdict = await wording.guard.check(request, Rewrite(text, marks.hedge, usage))
     if not verdict.accepted:
         return Tried(None, verdict.reason, usage)
-    sentences, marked = await compute(_sentences, request.draft, text, marks, claims)
+    sentences, marked = await compute(_sentences, request.draft, text, shift, marks, claims)
     heard = marks.note.text if marks.note else " ".join(marked)
     perceived = await _read(wording.reader, heard, request.language)
     return Tried(Rewording(text, "hedged", None, marks.hedge, EDITOR, (), perceived, usage, sentences))
 
 
 def _sentences(
-    draft: str, text: str, marks: Marks, claims: Sequence[ClaimToWord]
+    draft: str, text: str, shift: int, marks: Marks, claims: Sequence[ClaimToWord]
 ) -> tuple[tuple[WordedSentence, ...], list[str]]:
     """Where the sentences of an answer with claims are in the final text; and the words of those that were edited."""
     by_confidence = sorted(claims, key=lambda claim: -claim.confidence.mean)
     lowest = {claim.sentence: claim.confidence for claim in by_confidence}
     worded, edited = [], []
-    shift = len(text) - len(applied(draft, marks.edits)) if marks.note and marks.note.where == "start" else 0
     for index, (start, end) in enumerate(spans_of(draft)):
         own = [edit for edit in marks.edits if start <= edit.start < end]
         at, shift = start + shift, shift + sum(len(edit.text) - (edit.end - edit.start) for edit in own)

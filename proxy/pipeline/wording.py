@@ -105,7 +105,7 @@ async def _worded(
     )
     with run.step("rewrite"):
         claims = claims_to_word(run, reading.text, measured.sentences or ())
-        tried = await edited(job, wording, request, claims, may_replace=may_replace)
+        tried = await edited(job, wording, request, reading, claims, may_replace=may_replace)
     if tried.rewording is not None:
         run.learn(hedges=tried.hedges)
         return run.reworded(tried.rewording)

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from ...lexicon.reading.reading import Reading
 from ...lexicon.text.sentences import sentence_spans
 from ..errors import StepFailed, UpstreamRejected
 from ..outcomes import Reason
@@ -22,7 +23,7 @@ from ..upstreams.answers import sample_of
 from ..upstreams.asking import Prompting
 from ..upstreams.readiness import Key, Readiness
 from .editor_prompt import PROMPT, Task
-from .edits import Edit, Note, Where, applied, noted
+from .edits import Edit, Note, Where, applied, with_note
 
 MOST_MARKS = 3
 """Most edits and notes of a reply together."""
@@ -79,10 +80,9 @@ class Marks:
         marks = (*self.edits, *([self.note] if self.note else ()))
         return next((mark.hedge for mark in marks if mark.hedge is not None), None)
 
-    def on(self, draft: str) -> str:
-        """The answer with its marks."""
-        text = applied(draft, self.edits)
-        return noted(text, self.note) if self.note else text
+    def on(self, reading: Reading) -> tuple[str, int]:
+        """The answer with its marks, and by how many characters a note before it moves its words."""
+        return with_note(reading, applied(reading.text, self.edits), self.note)
 
 
 def read_reply(reply: str, task: Task) -> Marks:

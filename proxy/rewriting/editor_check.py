@@ -9,6 +9,7 @@ from ...lexicon.text.sentences import spans as spans_of
 from ..errors import StepFailed
 from .editor import RouteEditor
 from .editor_prompt import Rated, Task
+from .edits import applied
 
 QUESTION = "When did the ferry to Hellvik first run, and can I take a bicycle?"
 ANSWER = (
@@ -52,7 +53,7 @@ async def check(editor: RouteEditor, asker: Checking, limit_s: float = LIMIT_S) 
         problem = "it leaves a doubtful claim unmarked"
     elif any(edit.start >= spans[1][0] for edit in marks.edits):
         problem = "it marks a sentence that is sure, or claims nothing"
-    elif "1931" not in (text := marks.on(ANSWER)) or sentences[OFFER] not in text:
+    elif "1931" not in (text := applied(ANSWER, marks.edits)) or sentences[OFFER] not in text:
         problem = "it changes what the answer says"
     if problem is not None:
         editor.readiness.rest(editor.key(asker), problem)

@@ -7,9 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from ...lexicon.reading.reading import Reading
+
 _STOPPED = re.compile(r"[.!?。！？…][\"”»’')\]*_」』]*\s*$")
 _SHORT = 280
 """Characters of an answer in one line up to which a note stands in that line."""
+_LIKE_A_MARKER = re.compile(r"\d{1,9}|[A-Za-z]")
+"""An answer that would begin a list if a full stop followed it."""
 Where = Literal["start", "end"]
 """Whether a note stands before or after the answer."""
 
@@ -54,14 +58,23 @@ def applied(draft: str, edits: Iterable[Edit]) -> str:
     return "".join((*pieces, draft[done:]))
 
 
-def noted(text: str, note: Note) -> str:
-    r"""A text with a note: in its own line, or a paragraph apart if the text is long, has several lines, or does not end as a sentence does.
+def with_note(reading: Reading, text: str, note: Note | None) -> tuple[str, int]:
+    """The answer, worded as `text`, with a note before or after it, and by how many characters its own words move.
 
-    >>> noted("It is in Rome.", Note("I'm not sure of this.", "end")), noted("75", Note("This is a guess.", "end"))
-    ("It is in Rome. I'm not sure of this.", '75\n\nThis is a guess.')
+    A note is a paragraph of its own beside an answer of several lines, or behind a bare number or letter ("75. This" would be item 75 of a list); else a
+    sentence. It stands before a closing offer ("Let me know ...").
     """
-    body = text.strip()
-    is_line = len(body) <= _SHORT and "\n" not in body
+    if note is None:
+        return text, 0
+    is_apart = len(text) > _SHORT or "\n" in text.strip()
     if note.where == "start":
-        return note.text + (" " if is_line else "\n\n") + text
-    return text.rstrip() + (" " if is_line and _STOPPED.search(body) else "\n\n") + note.text
+        gap = "\n\n" if is_apart else " "
+        return f"{note.text}{gap}{text}", len(note.text) + len(gap)
+    body, rest = text.rstrip(), ""
+    last = reading.sentences[-1] if reading.sentences else None
+    farewell = reading.words_of(last) if last is not None and last.act == "speaks" and last.index > 0 else ""
+    if farewell and body.endswith(farewell):
+        body, rest = body[: -len(farewell)].rstrip(), farewell
+    gap = "\n\n" if is_apart or _LIKE_A_MARKER.fullmatch(body) else " "
+    stop = "" if gap == "\n\n" or _STOPPED.search(body) else "."
+    return f"{body}{stop}{gap}{note.text}" + (f"{gap}{rest}" if rest else ""), 0

@@ -15,7 +15,7 @@ from ...lexicon.reading.reading import Reading
 from ...lexicon.text.sentences import spans
 from ..outcomes import Reason
 from ..types import Rewording, RewriteRequest, SentenceStatus, WordedSentence
-from .edits import Edit, Note, applied
+from .edits import Edit, Note, applied, with_note
 from .phrases import sentence_for
 from .policy import Claimed, Mark, Plan, plan
 from .realise import Realised, Voice, realise
@@ -89,29 +89,6 @@ def _closing(reading: Reading, wanted: Plan, voice: Voice) -> Realised:
         return Realised()
     chosen = sentence_for(voice.written.closings, about.target, about.band, voice.said, reading.text[:200], voice.bands)
     return Realised() if chosen is None else Realised((), Note(chosen.text, "end", chosen.hedge))
-
-
-def with_note(reading: Reading, text: str, note: Note | None) -> tuple[str, int]:
-    """The answer with a note before or after it, and by how many characters its own words move.
-
-    A note is a paragraph of its own beside an answer of several lines, else a sentence; it stands before a closing offer ("Let me know ...").
-    """
-    if note is None:
-        return text, 0
-    gap = "\n\n" if "\n" in text.strip() or len(text) > LONG else " "
-    if note.where == "start":
-        return f"{note.text}{gap}{text}", len(note.text) + len(gap)
-    body, rest = text.rstrip(), ""
-    last = reading.sentences[-1] if reading.sentences else None
-    farewell = reading.words_of(last) if last is not None and last.act == "speaks" and last.index > 0 else ""
-    if farewell and body.endswith(farewell):
-        body, rest = body[: -len(farewell)].rstrip(), farewell
-    stop = "" if gap == "\n\n" or body[-1:] in '.!?…)"”' else "."
-    return f"{body}{stop}{gap}{note.text}" + (f"{gap}{rest}" if rest else ""), 0
-
-
-LONG = 280
-"""Characters from which a note is a paragraph of its own."""
 
 
 def _sentences(

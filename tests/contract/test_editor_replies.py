@@ -13,6 +13,7 @@ import anyio
 import pytest
 
 from hedgerow.calibration import Beta
+from hedgerow.lexicon.reading.local import read
 from hedgerow.lexicon.text.sentences import spans as spans_of
 from hedgerow.proxy.config import Settings
 from hedgerow.proxy.pipeline.given import Given, in_sentences, word_given
@@ -27,7 +28,7 @@ from tests.support.editing import good, is_editing, recorded, wrong
 from tests.support.upstream import Json, Upstream, says
 
 OBSERVATIONS = 10.0
-REFUSED = 0.45
+REFUSED = 0.5
 """Largest share of the replies given in earnest that the guard may refuse."""
 
 
@@ -95,7 +96,7 @@ def test_the_replies_are_to_this_prompt_and_of_many_kinds() -> None:
 
 def task_marks(row: Json) -> str:
     """The answer as a reply would have it."""
-    return read_reply(row["reply"], task_of(row)).on(row["answer"])
+    return read_reply(row["reply"], task_of(row)).on(read(row["answer"], row["question"]))[0]
 
 
 def test_the_prompts_examples_are_none_of_these() -> None:

@@ -78,6 +78,7 @@ def rivers(tmp_path: Path, upstream: Upstream) -> Path:
     upstream.default = answer
     named = {"provider": "openai", "base_url": upstream.url, "retries": 0}
     route = {"name": "mine", "upstream": "scripted", "mode": "on", "model": "m", "sampling": {"n": N, "min_n": 2}}
+    route |= {"rewriting": {"by": "local"}}
     (tmp_path / "config.yaml").write_text(yaml.safe_dump({"upstreams": {"scripted": named}, "routes": [route]}))
     gold = [["Danube"] if (i % N >= 2) != (i % 7 == 0) else ["Rhine"] for i in range(QUESTIONS)]
     write(

@@ -9,14 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hedgerow.lexicon.reading.local import read
 from hedgerow.lexicon.text.sentences import spans as spans_of
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.rewriting.editor import read_reply
 from hedgerow.proxy.rewriting.editor_prompt import Rated, Task
+from hedgerow.proxy.rewriting.edits import applied
 from hedgerow.proxy.upstreams.readiness import REST_S, SHORT_REST_S, Readiness
 
 DRAFT = "# Facts\n\n- It opened in 1912.\n- It is 80 m long.\n\nAsk me more!"
+
+READING = read(DRAFT, "When?")
 
 
 def task(draft: str = DRAFT, question: str = "When?", **more: Any) -> Task:
@@ -46,12 +50,15 @@ def test_a_reply_is_refused_or_changes_only_what_it_names(reply: str) -> None:
         marks = read_reply(reply, task())
     except ValueError:
         return
-    text, outside, done = marks.on(DRAFT), [], 0
+    body, outside, done = applied(DRAFT, marks.edits), list[str](), 0
     for edit in sorted(marks.edits, key=lambda edit: edit.start):
         outside.append(DRAFT[done : edit.start])
         done = edit.end
-    for part in (*outside, DRAFT[done:].rstrip()):
-        assert part in text
+    for part in (*outside, DRAFT[done:]):
+        assert part in body
+    text, shift = marks.on(READING)
+    noted = text[:shift] + text[shift:].replace(marks.note.text, "", 1) if marks.note and not shift else text[shift:]
+    assert noted.split() == body.split()
 
 
 HOSTILE = {
