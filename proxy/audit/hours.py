@@ -7,10 +7,10 @@ no text.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, inf, nextafter
-from typing import Any
+from typing import Any, Literal
 
 import sqlalchemy as sa
 
@@ -19,10 +19,8 @@ from .engine import Connection, Engine, transaction
 from .tables import answers, hour_counts, hour_endings, hours
 
 HOUR_S = 3600
-LATE_S = 1800.0
-"""Seconds: a row older than this may belong to an hour that is already summed up."""
-SETTLED_S = 2 * LATE_S
-"""Seconds from the end of an hour until it is summed up; clocks of processes may differ by its excess over `LATE_S`."""
+SETTLED_S = 3600.0
+"""Seconds from the end of an hour until it is summed up: most rows that come late are there by then. Each that comes later drops the sums again."""
 CELLS = 20
 """Number of equal cells of [0, 1] for histograms of mean confidences."""
 PURPOSES = ("answer", "samples", "rewrite", "escalation")
@@ -37,8 +35,12 @@ _HEDGED = sa.literal_column(f"'{Status.HEDGED}'", sa.String)
 _ABSTAINED = sa.literal_column(f"'{Status.ABSTAINED}'", sa.String)
 _ESCALATED = sa.literal_column(f"'{Status.ESCALATED}'", sa.String)
 """As literals: PostgreSQL treats an expression with parameters as a different one in GROUP BY."""
-_LOCK = 0x6865_6467_6868
-"""The number of the advisory lock."""
+_LOCK = 0x6865_6468
+"""The first number of the advisory locks; the second is the hour."""
+_TURNS = {
+    "sum": sa.text("SELECT pg_advisory_xact_lock(:lock, hour) FROM unnest(CAST(:hours AS int[])) AS hour"),
+    "change": sa.text("SELECT pg_advisory_xact_lock_shared(:lock, hour) FROM unnest(CAST(:hours AS int[])) AS hour"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,19 +128,22 @@ def sum_up_next(engine: Engine, now: float) -> int | None:
     if hour is None:
         return None
     with transaction(engine, "write") as connection:
-        _take_turn(connection)
+        take_turn(connection, [hour], "sum")
         if connection.execute(sa.select(hours.c.hour).where(hours.c.hour == hour)).first() is None:
             _sum_up(connection, hour)
     return hour
 
 
 def drop_sums(connection: Connection, moments: Iterable[float]) -> None:
-    """Drop the sums of these times, in the transaction that adds or deletes their rows, before it does."""
-    changed = {floor(moment / HOUR_S) * HOUR_S for moment in moments}
-    if changed:
-        _take_turn(connection)
+    """Drop the sums of these times, if there are any, in the transaction that adds or deletes their rows, before it does. Which hours are summed
+    up the table says, and no clock: one that was ahead may have summed up the present. SQLite: something must be written before.
+    """
+    changed = sorted({floor(moment / HOUR_S) * HOUR_S for moment in moments})
+    take_turn(connection, changed, "change")
+    known = sa.select(hours.c.hour).where(hours.c.hour.in_(changed)).order_by(hours.c.hour).with_for_update()
+    if dropped := connection.execute(known).scalars().all():
         for table in (hours, hour_endings, hour_counts):
-            connection.execute(sa.delete(table).where(table.c.hour.in_(changed)))
+            connection.execute(sa.delete(table).where(table.c.hour.in_(dropped)))
 
 
 def _next(connection: Connection, now: float) -> int | None:
@@ -150,10 +155,12 @@ def _next(connection: Connection, now: float) -> int | None:
     return next((hour for hour in range(last, first - 1, -HOUR_S) if hour not in known), None)
 
 
-def _take_turn(connection: Connection) -> None:
-    """Take the lock for summing up and dropping sums, so that no row is added between an hour's count and its commit. SQLite has one writer anyway."""
+def take_turn(connection: Connection, hours: Sequence[int], to: Literal["sum", "change"]) -> None:
+    """Lock some hours, so that no row of one is added between its count and the commit of its sums; who changes rows waits for nobody who does.
+    SQLite has one writer anyway.
+    """
     if connection.dialect.name == "postgresql":
-        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
+        connection.execute(_TURNS[to], {"lock": _LOCK, "hours": [hour // HOUR_S for hour in hours]})
 
 
 def _sum_up(connection: Connection, hour: int) -> None:

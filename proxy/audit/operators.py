@@ -148,9 +148,9 @@ def note_change(
     *,
     actor: str,
     what: str,
-    route: str | None,
-    before: str | None,
-    after: str | None,
+    route: str | None = None,
+    before: str | None = None,
+    after: str | None = None,
     note: str | None = None,
     now: float | None = None,
 ) -> Change:

@@ -7,10 +7,11 @@ what promises rest on is kept (`outlasting`). Every deletion is recorded in `cha
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
@@ -18,15 +19,19 @@ from ..config import Settings
 from ..config.sections import known
 from . import chain
 from .chain import Head
+from .clock import unconfirmed
 from .engine import transaction
 from .hours import drop_sums
+from .operators import note_change
 from .outlasting import keep_answers, keep_verdicts
 from .rows import user_hash
-from .tables import answers, chains, changes, claim_verdicts, texts, verdicts
+from .tables import answers, chains, claim_verdicts, texts, verdicts
 
 ROWS_AT_A_TIME = 1000
 """Number of rows in one transaction, which limits how long writers wait."""
 DAY_S = 86_400.0
+LARGEST_SHARE = 1 / 3
+"""Share of all rows that a purge takes on the word of the clock alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +40,45 @@ class Purged:
 
     texts: int = 0
     rows: int = 0
+
+
+def due(engine: sa.Engine, settings: Settings, now: float) -> Purged:
+    """What a purge would delete, at most: a row stays as long as one before it in its chain.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    texts = rows = 0
+    for route, texts_days, rows_days in _policies(engine, settings):
+        ours = answers.c.route.is_not_distinct_from(route)
+        oldest = now - rows_days * DAY_S if rows_days is not None else -math.inf
+        with transaction(engine) as connection:
+            if rows_days is not None:
+                rows += _count(connection, ours, answers.c.created_at < oldest)
+            if texts_days is not None:
+                texts += _count(connection, _expired(route, now - texts_days * DAY_S), answers.c.created_at >= oldest)
+    return Purged(texts, rows)
+
+
+def objection(engine: sa.Engine, settings: Settings, now: float) -> str | None:
+    """Why a purge needs somebody's word, as a clause: it cannot be undone, and the clock alone may be wrong. None if it needs none.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    with transaction(engine) as connection:
+        jump, total = unconfirmed(connection), _count(connection)
+    gone = due(engine, settings, now)
+    if jump is not None and gone != Purged():
+        return f"{jump}, and nobody has confirmed the time"
+    if gone.texts + gone.rows > LARGEST_SHARE * total:
+        when = datetime.fromtimestamp(now, UTC).strftime("%d %B %Y %H:%M UTC")
+        return f"it would take {gone.rows:,} rows and the texts of {gone.texts:,} others, of {total:,} in all (it is {when})"
+    return None
+
+
+def _count(connection: sa.Connection, *which: sa.ColumnElement[bool]) -> int:
+    return connection.execute(sa.select(sa.func.count()).select_from(answers).where(*which)).scalar_one()
 
 
 def purge(
@@ -61,7 +105,7 @@ def purge(
             cleared += _sum(_purge_texts(engine, route, now - texts_days * DAY_S, now), on_purged)
     if cleared or rows:
         with transaction(engine, "write") as connection:
-            _record(connection, actor, "purge", f"texts of {cleared} rows and {rows} rows")
+            note_change(connection, actor=actor, what="purge", note=f"texts of {cleared} rows and {rows} rows")
         _overwrite(engine)
     return Purged(cleared, rows)
 
@@ -85,7 +129,12 @@ def erase(
         for start in range(0, len(ids), ROWS_AT_A_TIME):
             _erase(connection, ids[start : start + ROWS_AT_A_TIME], time.time())
         if ids:
-            _record(connection, actor, "erase", ", ".join(ids) if user is None else f"{len(ids)} rows of one user")
+            note_change(
+                connection,
+                actor=actor,
+                what="erase",
+                note=", ".join(ids) if user is None else f"{len(ids)} rows of one user",
+            )
     if ids:
         _overwrite(engine)
     return len(ids)
@@ -106,14 +155,18 @@ def _policies(engine: sa.Engine, settings: Settings) -> list[tuple[str | None, f
     return policies
 
 
-def _purge_texts(engine: sa.Engine, route: str | None, before: float, now: float) -> Iterator[int]:
-    old = sa.and_(
-        answers.c.route.is_not_distinct_from(route), answers.c.created_at < before, answers.c.erased_at.is_(None)
-    )
+def _expired(route: str | None, before: float) -> sa.ColumnElement[bool]:
+    """The rows of a route from before a moment that have something private."""
     noted = [sa.select(table.c.answer_id).where(table.c.note.is_not(None)) for table in (verdicts, claim_verdicts)]
     with_text = sa.union_all(sa.select(texts.c.answer_id), *noted)
     private = answers.c.digest.is_not(None) | answers.c.id.in_(with_text)
-    oldest_first = sa.select(answers.c.id, answers.c.created_at).where(old, private).order_by(answers.c.created_at)
+    old = answers.c.created_at < before
+    return sa.and_(answers.c.route.is_not_distinct_from(route), old, answers.c.erased_at.is_(None), private)
+
+
+def _purge_texts(engine: sa.Engine, route: str | None, before: float, now: float) -> Iterator[int]:
+    expired = sa.select(answers.c.id, answers.c.created_at).where(_expired(route, before))
+    oldest_first = expired.order_by(answers.c.created_at)
     reached = 0.0  # erased rows are not read again
     while True:
         with transaction(engine, "write") as connection:
@@ -183,11 +236,6 @@ def _delete(connection: sa.Connection, ids: Sequence[str]) -> None:
     for table in (texts, verdicts, claim_verdicts):
         connection.execute(sa.delete(table).where(table.c.answer_id.in_(ids)))
     connection.execute(sa.delete(answers).where(answers.c.id.in_(ids)))
-
-
-def _record(connection: sa.Connection, actor: str, what: str, note: str) -> None:
-    change: dict[str, Any] = {"created_at": time.time(), "actor": actor, "what": what, "note": note}
-    connection.execute(sa.insert(changes).values(change))
 
 
 def _overwrite(engine: sa.Engine) -> None:

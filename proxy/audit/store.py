@@ -23,11 +23,12 @@ from ..errors import StoreError
 from ..supervision import Supervisor
 from ..types import Json
 from . import leases
+from .clock import Clock
 from .engine import open_engine, transaction
 from .entry import Entry
 from .gathering import Gathering
 from .hours import sum_up_next
-from .retention import Purged, erase, purge
+from .retention import Purged, erase, objection, purge
 from .tables import answers, claim_verdicts, texts, verdicts
 from .under_way import Announced, announce, any_under_way, forget
 from .verdicts import MAX_VERDICTS, Verdict, VerdictResult, write_verdicts
@@ -42,6 +43,8 @@ SUM_UP_EVERY_S = 300.0
 """Seconds between two checks whether an hour can be summed up."""
 SUM_UP_PAUSE_S = 0.5
 """Seconds between two hours to sum up, if an old store has many: writers come first."""
+LOOK_S = 10.0
+"""Seconds between two looks at the clock."""
 LATE_ROW_S = 1.0
 """Seconds until every process sees the row of a served answer, or sees that it is being written."""
 LOOK_AGAIN_S = (0.05, 1.0)
@@ -54,6 +57,7 @@ class AuditStore:
     Attributes:
         engine: for reads, and for writes other than rows; they use their own connections.
         key: the key of the hashes; empty if none is configured.
+        clock: by which retention goes.
         writer: the thread that writes rows.
         supervisor: what went wrong in the process.
     """
@@ -63,6 +67,7 @@ class AuditStore:
     ) -> None:
         self.engine, self.supervisor = engine, supervisor
         self.key = hash_key(settings)
+        self.clock = Clock(engine)
         self._loop = asyncio.get_running_loop()
         self._gathered: list[Entry] = []
         self._verdicts = Gathering(self._write_verdicts, MAX_VERDICTS)
@@ -207,18 +212,34 @@ async def open_store(
 
 
 async def purge_regularly(store: AuditStore, settings: Callable[[], Settings]) -> None:
-    """Wait `audit.purge_every_s` seconds and purge the store, unless another process has this duty."""
+    """Wait `audit.purge_every_s` seconds and purge the store, unless another process has this duty, or it needs somebody's word: then `/health` says
+    so, and nothing is deleted.
+    """
 
     def turn(settings: Settings) -> Purged:
         if not leases.take(store.engine, "purge", store.writer.id, settings.audit.purge_every_s):
             return Purged()
         forget(store.engine)
-        return purge(store.engine, settings, actor="server")
+        store.clock.look()
+        why = objection(store.engine, settings, store.clock.now())
+        refused = f"nothing is purged: {why}; `hedgerow audit purge --yes` confirms it" if why is not None else None
+        store.supervisor.tell("purge", refused)
+        return Purged() if refused else purge(store.engine, settings, actor="server", now=store.clock.now())
 
     await asyncio.sleep(settings().audit.purge_every_s)
     purged = await anyio.to_thread.run_sync(turn, settings())
     if purged.texts or purged.rows:
         log.info("audit_purged", texts=purged.texts, rows=purged.rows)
+
+
+async def watch_clock(store: AuditStore) -> None:
+    """Compare the clock with others, tell a jump that nobody has confirmed, and wait."""
+    jump = await anyio.to_thread.run_sync(store.clock.look)
+    told = (
+        f"{jump}; nothing is purged until `hedgerow audit purge --yes` confirms the time" if jump is not None else None
+    )
+    store.supervisor.tell("clock", told)
+    await asyncio.sleep(LOOK_S)
 
 
 async def sum_up_regularly(store: AuditStore) -> None:

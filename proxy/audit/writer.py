@@ -13,12 +13,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import chain as in_a_row
 from itertools import islice
-from operator import itemgetter
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import sqlalchemy as sa
 import structlog
@@ -26,9 +23,10 @@ import structlog
 from ..supervision import Supervisor
 from . import chain
 from .chain import GENESIS, Head
-from .entry import Entry, Prepared, Row
-from .hours import LATE_S, drop_sums
-from .rows import prepare, text_parameters
+from .entry import Entry, Prepared
+from .hours import drop_sums
+from .operators import note_change
+from .rows import insert, prepare, text_parameters
 from .spool import Spool, Spools
 from .tables import answers, chains, texts
 
@@ -37,19 +35,19 @@ log = structlog.get_logger(__name__)
 NAME, SPOOL = "audit-writer", "spool"
 """The thread's name, and that of its problem with files of the spool."""
 MAX_ROWS_PER_COMMIT = 512
-ROWS_PER_STATEMENT = (64, 8, 1)
-"""Numbers of rows in an INSERT: few sizes, so that SQLite's driver keeps the statements prepared."""
 IDS_IN_A_LINE = 5
 """Maximum number of ids of lost rows in a log line."""
 RETRY_S = 1.0
 """Seconds between two attempts to reach a store that is down."""
 MOST_WAITING = 20_000
 """Rows that wait for the writer; further ones are refused."""
-_WRITE_END = sa.text(
+_BEGIN_CHAIN = sa.text(
     "INSERT INTO chains (writer, route, start_seq, start_hash, start_seal, last_seq, last_hash, last_seal, updated_at) "
-    "VALUES (:writer, :route, 0, :genesis, :start_seal, :seq, :hash, :last_seal, :now) "
-    "ON CONFLICT (writer, route) DO UPDATE SET last_seq = excluded.last_seq, last_hash = excluded.last_hash, "
-    "last_seal = excluded.last_seal, updated_at = excluded.updated_at"
+    "VALUES (:writer, :route, 0, :genesis, :start_seal, :seq, :hash, :last_seal, :now)"
+)
+_MOVE_END = sa.text(
+    "UPDATE chains SET last_seq = :seq, last_hash = :hash, last_seal = :last_seal, updated_at = :now "
+    "WHERE writer = :writer AND route = :route AND last_hash = :before"
 )
 Outcome = Exception | None
 """None if the row is durable; else the error."""
@@ -72,6 +70,10 @@ class Batch:
     def is_withdrawn(self) -> bool:
         """Whether its caller has given up, and writes another row in place of these."""
         return not self.may_spool and self.waiter is not None and self.waiter.cancelled()
+
+
+class _SetBack(Exception):
+    """The store has another end of a chain than the one that was committed."""
 
 
 Settlement = tuple["asyncio.Future[None]", Outcome]
@@ -101,7 +103,7 @@ class Writer:
         self._engine, self._key, self._supervisor = engine, key, supervisor
         self._on_settled, self._count_lost = on_settled, count_lost
         self._queue: queue.SimpleQueue[Batch | None] = queue.SimpleQueue()
-        self._given = self._taken = 0
+        self._given = self._taken = self._gone = 0
         self._at_work: Sequence[Batch] = ()
         self._ended = False
         self._connection: sa.Connection | None = None
@@ -147,7 +149,6 @@ class Writer:
         if not going:
             for spool in self._spools.held:
                 spool.close()
-            self._disconnect()
         return going
 
     @property
@@ -172,6 +173,7 @@ class Writer:
     def _fail_waiting(self) -> None:
         """Nobody writes any more: fail what waits, instead of letting each waiter wait for ever."""
         self._ended = True
+        self._disconnect()
         waiting, self._at_work = list(self._at_work), ()
         with suppress(queue.Empty):
             while True:
@@ -299,7 +301,7 @@ class Writer:
             if not _of_store(error):
                 return [error] if len(rows) == 1 else [self._store([row])[0] for row in rows]
             self._disconnect()
-            if again and isinstance(error, sa.exc.DBAPIError) and error.connection_invalidated:
+            if again and (isinstance(error, _SetBack) or getattr(error, "connection_invalidated", False)):
                 return self._store_again(rows)
             self._go_down(error)
             return [error] * len(rows)
@@ -325,45 +327,73 @@ class Writer:
             row, heads[route] = chain.placed(prepared.row, self.id, heads.get(route, Head()), self._key)
             chained.append(row)
         rows_of_texts = [text_parameters(prepared.texts) for prepared in rows if prepared.texts is not None]
-        summed_up = time.time() - LATE_S
-        late = [row["created_at"] for row in chained if row["created_at"] < summed_up]
         with connection.begin():
-            drop_sums(connection, late)
-            _insert(connection, answers, chained)
-            _insert(connection, texts, rows_of_texts)
             self._write_ends(
                 connection, {route: heads[route] for route in heads if heads[route] != self._heads.get(route)}
             )
+            drop_sums(connection, [row["created_at"] for row in chained])
+            insert(connection, answers, chained)
+            insert(connection, texts, rows_of_texts)
         self._heads = heads
 
     def _write_ends(self, connection: sa.Connection, ends: dict[str, Head]) -> None:
-        """Write the new ends of the chains; for a new chain also its start."""
+        """Write the new ends of the chains; for a new chain also its start.
+
+        Raises:
+            _SetBack: an end is not where this process left it.
+        """
         now = time.time()
-        connection.execute(
-            _WRITE_END,
-            [
+        for route, head in ends.items():
+            before = self._heads.get(route)
+            written = connection.execute(
+                _BEGIN_CHAIN if before is None else _MOVE_END,
                 {
                     "writer": self.id,
                     "route": route,
+                    "before": before and before.hash,
                     "genesis": GENESIS,
                     "start_seal": chain.seal(self.id, route, "start", Head(), self._key),
                     "seq": head.seq,
                     "hash": head.hash,
                     "last_seal": chain.seal(self.id, route, "last", head, self._key),
                     "now": now,
-                }
-                for route, head in ends.items()
-            ],
-        )
+                },
+            )
+            if written.rowcount != 1:
+                raise _SetBack
 
     def _connect(self) -> sa.Connection:
-        """Open the writer's own connection, and read the ends of its chains from the store."""
+        """Open the writer's own connection, and read the ends of its chains from the store. Where one is behind the end that this process
+        committed, the store was set back, as by a failover to a standby that had not yet all: what is gone is logged, counted and recorded.
+        """
         if self._connection is None:
             connection = self._engine.connect()
             ends = connection.execute(sa.select(chains).where(chains.c.writer == self.id)).all()
-            self._heads = {end.route: Head(end.last_seq, end.last_hash) for end in ends}
+            heads = {end.route: Head(end.last_seq, end.last_hash) for end in ends}
+            gone = [
+                (route, heads.get(route, Head()).seq + 1, head.seq)
+                for route, head in self._heads.items()
+                if heads.get(route, Head()).seq < head.seq
+            ]
+            for route, first, last in gone:
+                note = f"rows {first} to {last} of chain {self.id} were committed, and the store has them no longer"
+                note_change(
+                    connection,
+                    actor="server",
+                    what="rows_gone",
+                    route=route or None,
+                    before=str(last),
+                    after=str(first - 1),
+                    note=note,
+                )
             connection.commit()
-            self._connection = connection
+            self._heads, self._connection = heads, connection
+            for route, first, last in gone:
+                log.error("audit_rows_gone", writer=self.id, route=route or None, first=first, last=last)
+                self._count_lost(last + 1 - first)
+                self._gone += last + 1 - first
+                sentence = f"{self._gone:,} rows that were committed are gone: the store was set back; the record of changes names them"
+                self._supervisor.problems["store-set-back"] = sentence
         return self._connection
 
     def _disconnect(self) -> None:
@@ -383,37 +413,4 @@ class Writer:
 def _of_store(error: Outcome) -> bool:
     """Whether an error is the store's or the disk's: the row may wait. Any other is the row's own."""
     of_row = isinstance(error, sa.exc.IntegrityError | sa.exc.DataError)
-    return isinstance(error, sa.exc.SQLAlchemyError | OSError) and not of_row
-
-
-def _insert(connection: sa.Connection, table: sa.Table, rows: Sequence[Row]) -> None:
-    """Insert rows, those with the same columns together.
-
-    The driver is called directly, because SQLAlchemy's handling of parameters costs five times the insert itself. SQLite's driver releases
-    the interpreter lock at every statement and must take it back from the event loop, so one statement inserts many rows; PostgreSQL's sends
-    many statements at once. An omitted column costs nothing.
-    """
-    dialect: Any = type(connection.dialect)
-    alike: dict[tuple[str, ...], list[Row]] = {}
-    for row in rows:
-        alike.setdefault(tuple(row), []).append(row)
-    for names, same in alike.items():
-        for size in ROWS_PER_STATEMENT if dialect.name == "sqlite" else (1,):
-            whole = len(same) // size * size
-            statement, values = _insertion(table, names, size, dialect)
-            starts = range(0, whole, size)
-            if whole:
-                parameters = [tuple(in_a_row.from_iterable(map(values, same[i : i + size]))) for i in starts]
-                connection.exec_driver_sql(statement, cast(Any, parameters))
-            same = same[whole:]
-
-
-@lru_cache(maxsize=256)
-def _insertion(
-    table: sa.Table, names: tuple[str, ...], size: int, dialect: Any
-) -> tuple[str, Callable[[Row], tuple[Any, ...]]]:
-    """The statement that inserts `size` rows with these columns, and a function that reads a row's values in that order."""
-    style = "qmark" if dialect.name == "sqlite" else "format"
-    compiled = sa.insert(table).compile(dialect=dialect(paramstyle=style), column_keys=names)
-    head, _, values = str(compiled).partition(" VALUES ")
-    return f"{head} VALUES {', '.join([values] * size)}", itemgetter(*compiled.positiontup or ())
+    return isinstance(error, sa.exc.SQLAlchemyError | OSError | _SetBack) and not of_row

@@ -248,7 +248,10 @@ def test_the_commands(serve: Any, tmp_path: Path, upstream: Upstream) -> None:
         connection.execute(sa.text("UPDATE answers SET hedge = 'x' WHERE id = :id"), {"id": name})
     altered = hedgerow("verify")
     assert (altered.exit_code, "was altered" in altered.output) == (1, True)
-    assert "deleted 2 rows" in hedgerow("purge").output
+    refused = hedgerow("purge")
+    assert (refused.exit_code, "run it again with --yes" in refused.stderr) == (1, True)
+    assert "would erase the texts of 0 rows, delete 2 rows\nand needs --yes" in hedgerow("purge", "--dry-run").output
+    assert "deleted 2 rows" in hedgerow("purge", "--yes").output
     assert hedgerow("verify").exit_code == 0
     with engine.connect() as connection:
         what = list(connection.execute(sa.text("SELECT what FROM changes ORDER BY id")).scalars())

@@ -10,8 +10,9 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from ...audit.clock import Clock, confirm
 from ...audit.engine import open_engine, shown_address
-from ...audit.retention import erase
+from ...audit.retention import due, erase, objection
 from ...audit.retention import purge as forget
 from ...audit.schema import HEAD
 from ...audit.store import hash_key
@@ -80,15 +81,38 @@ def _show(report: Report) -> None:
 
 
 @app.command()
-def purge(config: ConfigPath = CONFIG, as_json: AsJson = False) -> None:
-    """Erase texts and delete rows that are older than the configuration allows."""
+def purge(
+    config: ConfigPath = CONFIG,
+    as_json: AsJson = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Also if it would take much, or a clock has jumped: the time is right.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would go, and delete nothing.")] = False,
+) -> None:
+    """Erase texts and delete rows that are older than the configuration allows.
+
+    It cannot be undone, and goes by the clock: one that would take more than a third of all rows, or follows a jump of a clock, needs --yes.
+    """
     with open_audit(config) as (settings, engine), Progress(transient=True, disable=as_json) as progress:
-        task = progress.add_task("Purging", total=None)
-        gone = forget(engine, settings, actor=whoami(), on_purged=lambda rows: progress.advance(task, rows))
+        clock = Clock(engine)
+        clock.look()
+        why = objection(engine, settings, clock.now())
+        if dry_run:
+            gone = due(engine, settings, clock.now())
+        elif why is not None and not yes:
+            stop(f"Nothing was purged: {why}. If that is right, run it again with --yes.", code=1)
+        else:
+            if yes:
+                confirm(engine, whoami())
+            task = progress.add_task("Purging", total=None)
+            gone = forget(engine, settings, actor=whoami(), on_purged=lambda rows: progress.advance(task, rows))
     if as_json:
-        typer.echo(json.dumps({"texts": gone.texts, "rows": gone.rows}))
-    else:
-        typer.echo(f"erased the texts of {counted(gone.texts, 'row')}, deleted {counted(gone.rows, 'row')}")
+        typer.echo(json.dumps({"texts": gone.texts, "rows": gone.rows} | ({"needs_yes": why} if dry_run else {})))
+        return
+    said = f"the texts of {counted(gone.texts, 'row')}", counted(gone.rows, "row")
+    typer.echo("would erase {}, delete {}".format(*said) if dry_run else "erased {}, deleted {}".format(*said))
+    if dry_run and why is not None:
+        typer.echo(f"and needs --yes: {why}")
 
 
 @app.command()

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from hedgerow.proxy.audit import counts
 from hedgerow.proxy.audit.engine import open_engine, transaction
-from hedgerow.proxy.audit.hours import HOUR_S, PURPOSES, SETTLED_S, drop_sums, sum_up_next
+from hedgerow.proxy.audit.hours import HOUR_S, PURPOSES, SETTLED_S, drop_sums, sum_up_next, take_turn
 from hedgerow.proxy.audit.queries import Period
 from hedgerow.proxy.audit.retention import purge
 from hedgerow.proxy.audit.tables import answers, hour_endings, hours
@@ -165,23 +165,54 @@ def test_what_retention_deletes_is_not_counted(engine: sa.Engine) -> None:
     assert sum(number for key, number in found.items() if key[-1] == "requests") == len(left) < 300
 
 
-def test_who_adds_a_late_row_waits_for_the_sums_of_its_hour(postgres: Cluster) -> None:
-    """Between counting an hour and committing its sums no row of it is added that nobody would count; SQLite has one writer anyway."""
+def test_sums_of_a_clock_that_was_ahead_hide_nothing(store: Store) -> None:
+    """Hours of the present and the future are summed up, then the clock is right again: each row that comes is counted, whoever wrote the sums."""
+    now = time.time()
+    hour = now // HOUR_S * HOUR_S
+    store.write(*(entry(f"a{number}", created_at=now) for number in range(20)))
+    store.write(entry("future", created_at=now + 2 * HOUR_S))
+    engine = open_engine(store.settings)
+    while sum_up_next(engine, now + 5 * HOUR_S) is not None:
+        pass
+    assert hour in store.sql("SELECT hour FROM hours")
+    store.write(*(entry(f"b{number}", created_at=now + number) for number in range(50)))
+    store.write(entry("then", created_at=now + 2 * HOUR_S))
+    for period in (Period(now - 3 * HOUR_S, now + 3 * HOUR_S), Period(None, now + 48 * HOUR_S)):
+        with transaction(engine, "snapshot") as connection:
+            assert sum(t.requests for t in counts.tallies(connection, period, 1e12)) == 72
+    engine.dispose()
+
+
+@pytest.mark.parametrize("first_one", ["sum", "row"])
+def test_a_row_and_the_sums_of_its_hour_wait_for_each_other(postgres: Cluster, first_one: str) -> None:
+    """Between counting an hour and committing its sums no row of it is added that nobody would count, and the other way round. Rows of other hours
+    wait for nobody, and neither do two rows of one hour. SQLite has one writer anyway."""
     engine = open_engine(Audit(url=postgres.database()))
     insert(engine, rows(20))
-    added = threading.Event()
+    hour = int(FIRST)
+    done = threading.Event()
 
-    def late() -> None:
+    def sum_up(connection: sa.Connection) -> None:
+        take_turn(connection, [hour], "sum")
+
+    def add(connection: sa.Connection, moment: float = FIRST + 1.0) -> None:
+        drop_sums(connection, [moment])
+        connection.execute(sa.insert(answers), [rows(1)[0] | {"id": f"late{moment}", "created_at": moment}])
+
+    first, second = (sum_up, add) if first_one == "sum" else (add, sum_up)
+
+    def later() -> None:
         with engine.begin() as connection:
-            drop_sums(connection, [FIRST + 1.0])
-            connection.execute(sa.insert(answers), [rows(1)[0] | {"id": "late", "created_at": FIRST + 1.0}])
-        added.set()
+            second(connection)
+        done.set()
 
     with engine.begin() as connection:
-        drop_sums(connection, [FIRST + 1.0])  # what holds the turn
-        thread = threading.Thread(target=late)
+        first(connection)
+        with engine.begin() as beside:
+            add(beside, FIRST + 5.0 if first_one == "row" else FIRST + 5 * HOUR_S)
+        thread = threading.Thread(target=later)
         thread.start()
-        assert not added.wait(0.3)
-    assert added.wait(10.0)
+        assert not done.wait(0.3)
+    assert done.wait(10.0)
     thread.join()
     engine.dispose()

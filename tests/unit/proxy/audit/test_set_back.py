@@ -1,0 +1,99 @@
+"""A store that is set back under a living process, as by a failover that loses commits: what is gone is named, counted and told, and the rest goes on."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from hedgerow.proxy.audit.entry import Texts
+from hedgerow.proxy.audit.operators import read_changes
+from hedgerow.proxy.audit.store import AuditStore
+from hedgerow.proxy.audit.tables import answers, chains, hour_counts, hour_endings, hours, texts
+from tests.unit.proxy.audit.conftest import Store, entry
+from tests.unit.proxy.audit.test_chain import verify
+
+TABLES = (answers, texts, chains, hours, hour_endings, hour_counts)
+
+
+class State:
+    """What is in a store at a moment."""
+
+    def __init__(self, engine: sa.Engine) -> None:
+        with engine.begin() as connection:
+            self.rows = {
+                table: [dict(row) for row in connection.execute(sa.select(table)).mappings()] for table in TABLES
+            }
+
+    def restore(self, engine: sa.Engine) -> None:
+        """Everything as it was."""
+        with engine.begin() as connection:
+            for table in reversed(TABLES):
+                connection.execute(sa.delete(table))
+            for table, rows in self.rows.items():
+                for row in rows:  # a JSON column takes None for JSON's null
+                    connection.execute(
+                        sa.insert(table).values({name: value for name, value in row.items() if value is not None})
+                    )
+
+
+async def filled(opened: AuditStore, *names: str, route: str = "r") -> None:
+    for name in names:
+        await opened.write(entry(name, route=route, texts=Texts("Who?", "Me.")))
+
+
+@pytest.mark.parametrize("cut", [True, False], ids=["new connection", "same connection"])
+@pytest.mark.parametrize("kept", [0, 2])
+def test_commits_that_are_gone_are_named_counted_and_told(store: Store, lines: Any, cut: bool, kept: int) -> None:
+    """Sequence by sequence in the log and in `changes`, in the counter, in `/health`; rows that come are written at once, and the chains verify."""
+
+    async def work(opened: AuditStore) -> None:
+        if kept:
+            await filled(opened, "a1", "a2")
+        state = await asyncio.to_thread(State, opened.engine)
+        await filled(opened, *(f"a{number}" for number in range(kept + 1, 6)))
+        await filled(opened, "b1", route="other")
+        await asyncio.to_thread(state.restore, opened.engine)
+        if cut:
+            opened.writer._disconnect()
+        await opened.write(entry("strict"), may_spool=False)
+        await filled(opened, "a6")
+        assert not opened.down
+        assert f"{6 - kept} rows that were committed are gone" in opened.supervisor.problems["store-set-back"]
+        notes = {(change.what, change.route): change.note for change in read_changes(opened.engine)}
+        assert notes == {
+            (
+                "rows_gone",
+                "r",
+            ): f"rows {kept + 1} to 5 of chain {opened.writer.id} were committed, and the store has them no longer",
+            (
+                "rows_gone",
+                "other",
+            ): f"rows 1 to 1 of chain {opened.writer.id} were committed, and the store has them no longer",
+        }
+
+    store.run(work)
+    assert sum(store.lost) == 6 - kept
+    told = {(line["route"], line["first"], line["last"]) for line in lines.of("audit_rows_gone")}
+    assert told == {("r", kept + 1, 5), ("other", 1, 1)}
+    assert sorted(store.sql("SELECT id FROM answers")) == ["a1", "a2", "a6", "strict"][2 * (not kept) :]
+    assert verify(store).findings == []
+
+
+def test_a_commit_that_was_only_thought_lost_is_none(store: Store) -> None:
+    """The connection breaks after the commit: the store is ahead of what the process knows, and nothing is gone."""
+
+    async def work(opened: AuditStore) -> None:
+        await filled(opened, "a")
+        known = dict(opened.writer._heads)
+        await filled(opened, "b")
+        opened.writer._heads = known
+        opened.writer._disconnect()
+        await filled(opened, "c")
+        assert opened.supervisor.problems == {}
+
+    store.run(work)
+    assert store.lost == []
+    assert verify(store).findings == []
