@@ -19,9 +19,10 @@ from ..rewriting import Reader
 from ..rewriting.editor import Marks
 from ..rewriting.editor_prompt import Rated, Task
 from ..rewriting.edits import Edit
+from ..rewriting.local import worded_sentences
 from ..rewriting.policy import BANDS, Claimed, band_of, is_unmarked
 from ..rewriting.wordings import SPEAKERS
-from ..types import EDITOR, NO_TOKENS, Rewording, Rewrite, RewriteRequest, Usage, WordedSentence
+from ..types import EDITOR, NO_TOKENS, Rewording, Rewrite, RewriteRequest, Usage
 from .job import Job, last_messages
 from .result import Run
 from .steps import RouteWording
@@ -55,35 +56,13 @@ class Tried:
 NOT_ASKED = Tried()
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimToWord:
-    """A claim with its calibrated confidence, and the index of its sentence; None for a cell of a table."""
-
-    text: str
-    sentence: int | None
-    confidence: Beta
-    asked: bool | None = None
-
-
-def claims_to_word(run: Run, draft: str, sentences: Sequence[Beta | None]) -> tuple[ClaimToWord, ...]:
+def claimed(run: Run, draft: str, sentences: Sequence[Beta | None]) -> tuple[Claimed, ...]:
     """The claims as they were measured; else one a sentence, for each sentence that has a confidence."""
     if run.result.claims:
         return tuple(
-            ClaimToWord(claim.text, claim.sentence, claim.calibrated, claim.asked) for claim in run.result.claims
-        )
-    spans = spans_of(draft)
-    return tuple(
-        ClaimToWord(draft[slice(*spans[index])], index, beta)
-        for index, beta in enumerate(sentences)
-        if beta is not None
-    )
-
-
-def claimed(run: Run, draft: str, sentences: Sequence[Beta | None]) -> tuple[Claimed, ...]:
-    """The same by their places, for the local way."""
-    if run.result.claims:
-        return tuple(
-            Claimed(c.start, c.end, c.calibrated, "" if c.sentence is not None else c.context.partition(",")[0])
+            Claimed(
+                c.start, c.end, c.calibrated, "" if c.sentence is not None else c.context.partition(",")[0], c.asked
+            )
             for c in run.result.claims
         )
     spans = spans_of(draft)
@@ -95,7 +74,7 @@ async def edited(
     wording: RouteWording,
     request: RewriteRequest,
     reading: Reading,
-    claims: Sequence[ClaimToWord] = (),
+    claims: Sequence[Claimed] = (),
     *,
     may_replace: bool = True,
 ) -> Tried:
@@ -103,7 +82,7 @@ async def edited(
     editor = wording.editor
     if editor is None or not editor.admits(job):
         return NOT_ASKED
-    betas = [request.target, *(claim.confidence for claim in claims)]
+    betas = [request.target, *(claim.beta for claim in claims)]
     lowest = min(betas, key=lambda beta: beta.mean)
     if lowest.mean >= BANDS["plain"] and not request.must_hedge:
         perceived = await _read(wording.reader, request.draft, request.language)
@@ -129,9 +108,9 @@ def _instructs(reading: Reading, edit: Edit) -> bool:
 
 
 def _task(
-    job: Job, wording: RouteWording, request: RewriteRequest, claims: Sequence[ClaimToWord], may_replace: bool
+    job: Job, wording: RouteWording, request: RewriteRequest, claims: Sequence[Claimed], may_replace: bool
 ) -> Task:
-    low = [claim.confidence for claim in claims if claim.confidence.mean < BANDS["plain"]] or [request.target]
+    low = [claim.beta for claim in claims if claim.beta.mean < BANDS["plain"]] or [request.target]
     one_a_band = {band_of(beta.mean): beta for beta in sorted(low, key=lambda beta: -beta.mean)}
     hedges = {
         match.hedge.id: match
@@ -139,17 +118,23 @@ def _task(
         for match in hedges_for(job, wording, request.language, beta)
         if not match.hedge.is_plain
     }
+    spans = spans_of(request.draft)
     return Task(
         request.question,
         request.draft,
-        spans_of(request.draft),
+        spans,
         request.target.mean,
-        tuple(Rated(claim.text, claim.sentence, claim.confidence.mean, claim.asked) for claim in claims),
+        tuple(_rated(claim, request.draft, spans) for claim in claims),
         tuple(hedges.values()),
         words_of_doubt(last_messages(job.chat, "assistant", LAST_ANSWERS)),
         "impersonal" if job.route.rewriting.voice == "impersonal" else "first person",
         may_replace,
     )
+
+
+def _rated(claim: Claimed, draft: str, spans: Sequence[tuple[int, int]]) -> Rated:
+    sentence = next((i for i, (start, end) in enumerate(spans) if start <= claim.start < end), None)
+    return Rated(draft[claim.start : claim.end], sentence, claim.beta.mean, claim.asked)
 
 
 def hedges_for(job: Job, wording: RouteWording, language: str | None, target: Beta) -> tuple[Match, ...]:
@@ -186,34 +171,18 @@ async def _guarded(
     reading: Reading,
     marks: Marks,
     usage: Usage,
-    claims: Sequence[ClaimToWord],
+    claims: Sequence[Claimed],
 ) -> Tried:
     """The answer with its marks, if the guard accepts them."""
     text, shift = marks.on(reading)
     verdict = await wording.guard.check(request, Rewrite(text, marks.hedge, usage))
     if not verdict.accepted:
         return Tried(None, verdict.reason, usage)
-    sentences, marked = await compute(_sentences, request.draft, text, shift, marks, claims)
-    heard = marks.note.text if marks.note else " ".join(marked)
-    perceived = await _read(wording.reader, heard, request.language)
+    everywhere = worded_sentences(reading, marks.edits, shift, [Claimed(0, len(reading.text), request.target)])
+    marked = " ".join(text[each.start : each.end] for each in everywhere if each.status == "hedged")
+    perceived = await _read(wording.reader, marks.note.text if marks.note else marked, request.language)
+    sentences = worded_sentences(reading, marks.edits, shift, claims)
     return Tried(Rewording(text, "hedged", None, marks.hedge, EDITOR, (), perceived, usage, sentences))
-
-
-def _sentences(
-    draft: str, text: str, shift: int, marks: Marks, claims: Sequence[ClaimToWord]
-) -> tuple[tuple[WordedSentence, ...], list[str]]:
-    """Where the sentences of an answer with claims are in the final text; and the words of those that were edited."""
-    by_confidence = sorted(claims, key=lambda claim: -claim.confidence.mean)
-    lowest = {claim.sentence: claim.confidence for claim in by_confidence}
-    worded, edited = [], []
-    for index, (start, end) in enumerate(spans_of(draft)):
-        own = [edit for edit in marks.edits if start <= edit.start < end]
-        at, shift = start + shift, shift + sum(len(edit.text) - (edit.end - edit.start) for edit in own)
-        if own:
-            edited.append(text[at : end + shift])
-        hedge = next((edit.hedge for edit in own if edit.hedge is not None), None)
-        worded.append(WordedSentence(at, end + shift, lowest.get(index), "hedged" if own else "plain", hedge))
-    return (tuple(worded) if claims else ()), edited
 
 
 async def _read(reader: Reader, text: str, language: str | None) -> Beta | None:

@@ -18,7 +18,7 @@ from ..rewriting.distances import distance
 from ..rewriting.local import LOCAL
 from ..rewriting.policy import Claimed
 from ..types import Promised, Rewording, RewriteRequest, Standing
-from .editing import LAST_ANSWERS, claimed, claims_to_word, edited, keeping
+from .editing import LAST_ANSWERS, claimed, edited, keeping
 from .job import last_messages
 from .promised import promised, rule, worded_at
 from .result import Confidence, Run
@@ -104,14 +104,13 @@ async def _worded(
         said=ending(job.last_answer),
     )
     with run.step("rewrite"):
-        claims = claims_to_word(run, reading.text, measured.sentences or ())
+        claims = claimed(run, reading.text, measured.sentences or ())
         tried = await edited(job, wording, request, reading, claims, may_replace=may_replace)
     if tried.rewording is not None:
         run.learn(hedges=tried.hedges)
         return run.reworded(tried.rewording)
     with keeping(run, tried):
-        known = claimed(run, reading.text, measured.sentences or ())
-        return await _worded_locally(run, wording, request, reading, known, may_replace=may_replace)
+        return await _worded_locally(run, wording, request, reading, claims, may_replace=may_replace)
 
 
 async def _worded_locally(

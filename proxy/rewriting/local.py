@@ -64,15 +64,17 @@ def _as_it_is(reading: Reading, reason: str, claims: Sequence[Claimed], reader: 
     status: Literal["plain", "unhedged"] = "plain" if reason in _PLAIN else "unhedged"
     hedge = NO_HEDGE if reason == Reason.NO_HEDGE_NEEDED else None
     perceived = reader(reading.text, reading.language) if reader else None
-    sentences = _sentences(reading, (), 0, claims)
+    sentences = worded_sentences(reading, (), 0, claims)
     return Rewording(reading.text, status, reason, hedge, None, perceived=perceived, sentences=sentences)
 
 
 def _worded(reading: Reading, made: Realised, claims: Sequence[Claimed], reader: Reader | None) -> Rewording:
     text, shift = with_note(reading, applied(reading.text, made.edits), made.note)
-    sentences = _sentences(reading, made.edits, shift, claims)
+    sentences = worded_sentences(reading, made.edits, shift, claims)
     everywhere = [Claimed(0, len(reading.text), mark.target) for mark, _ in made.placed[:1]]
-    marked = [text[s.start : s.end] for s in _sentences(reading, made.edits, shift, everywhere) if s.status == "hedged"]
+    marked = [
+        text[s.start : s.end] for s in worded_sentences(reading, made.edits, shift, everywhere) if s.status == "hedged"
+    ]
     heard = " ".join(marked) or (made.note.text if made.note else text)
     perceived = reader(heard, reading.language) if reader else None
     hedges = [hedge for _, hedge in sorted(made.placed, key=lambda each: each[0].target.mean) if hedge]
@@ -91,7 +93,7 @@ def _closing(reading: Reading, wanted: Plan, voice: Voice) -> Realised:
     return Realised() if chosen is None else Realised((), Note(chosen.text, "end", chosen.hedge))
 
 
-def _sentences(
+def worded_sentences(
     reading: Reading, edits: Sequence[Edit], shift: int, claims: Sequence[Claimed]
 ) -> tuple[WordedSentence, ...]:
     """Where the sentences of an answer with claims are in the final text, in the order of `lexicon.text.sentences`; () without claims."""

@@ -34,12 +34,15 @@ def band_of(mean: float, bands: Mapping[Band, float] = BANDS) -> Band:
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """A claim of the answer, `text[start:end]`, with its calibrated confidence; `name` says what it is about where it stands in a table."""
+    """A claim of the answer, `text[start:end]`, with its calibrated confidence; `name` says what it is about where it stands in a table, `asked` whether
+    the question asks for it, if that is known.
+    """
 
     start: int
     end: int
     beta: Beta
     name: str = ""
+    asked: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
