@@ -5,8 +5,7 @@ Only `hedgerow.proxy.services` knows both these protocols and their implementati
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
@@ -93,6 +92,7 @@ class RawCall(NamedTuple):
         path: relative to the upstream's base address, with its query.
         request: the request object in the body if it asks for text; then any group member may answer.
         id: the request's audit id.
+        is_websocket: whether a WebSocket is asked for; then the answer may be 101.
     """
 
     method: str
@@ -101,6 +101,7 @@ class RawCall(NamedTuple):
     body: bytes | AsyncIterable[bytes]
     request: Json | None = None
     id: str = ""
+    is_websocket: bool = False
 
 
 class Relay(NamedTuple):
@@ -108,6 +109,7 @@ class Relay(NamedTuple):
 
     Attributes:
         upstream, model: the group member that answers, and its own model if it has one; else "".
+        send: sends further bytes to an upstream that has opened a WebSocket (101), whose bytes are in `chunks`; else None.
     """
 
     status: int
@@ -115,6 +117,7 @@ class Relay(NamedTuple):
     chunks: AsyncIterator[bytes]
     upstream: str = ""
     model: str = ""
+    send: Callable[[bytes], Awaitable[None]] | None = None
 
 
 class Upstream(Protocol):
@@ -149,21 +152,6 @@ class Upstream(Protocol):
 
     async def aclose(self) -> None:
         """Close connections and free the model."""
-        ...
-
-
-@runtime_checkable
-class Tunnels(Protocol):
-    """An upstream with WebSockets."""
-
-    async def tunnel(
-        self, target: str, headers: Sequence[tuple[str, str]]
-    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """Request a WebSocket. Returns a connection on which the request was sent and nothing was read yet.
-
-        Raises:
-            UpstreamError: it could not be reached.
-        """
         ...
 
 

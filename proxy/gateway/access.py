@@ -13,7 +13,7 @@ from ..config import Route, Settings
 from ..errors import Forbidden, Unauthorized
 from ..services.keyring import KeyRing, check_usable
 from ..types import Role
-from ..upstreams.egress import KEY_HEADERS, Ours
+from ..upstreams.egress import KEY_HEADERS, SUBPROTOCOLS, Ours, key_of_a_browser
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +104,8 @@ def _keys(headers: Mapping[str, str]) -> Iterator[str]:
             value = value.strip() if kind.lower() == "bearer" else ""
         if value:
             yield value
+    if (key := key_of_a_browser(headers.get(SUBPROTOCOLS, ""))) is not None:
+        yield key
 
 
 def is_admin_key(sent: str, admin_key: SecretStr | None) -> bool:

@@ -6,6 +6,7 @@ Raw ASGI, because a route that is off must cost almost nothing. FastAPI serves o
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib import import_module
 from time import perf_counter
 from typing import Any, cast
@@ -21,6 +22,7 @@ from ..pipeline.result import Run
 from ..services.services import Services
 from ..spending.budgets import guessed
 from ..upstreams.dialects.table import DIALECTS
+from . import tunnel
 from .access import Caller, caller_of, is_known, ours_of
 from .cors import allowed_origin, answer_preflight, is_preflight, readable_by
 from .entrance import encoded, foreign_page, path_of
@@ -29,6 +31,7 @@ from .finish import finish
 from .forms import Form, not_read
 from .pass_through import count_relayed, forward
 from .reading import Received, received
+from .sockets import WEBSOCKET
 from .splitting import arm_of
 
 log = structlog.get_logger(__name__)
@@ -65,6 +68,8 @@ class Edge:
             send = readable_by(origin, send)
         try:
             is_own = self._is_own(_plain_path(scope))
+            if is_own and WEBSOCKET in scope.get("extensions", ()):
+                raise NotFound(f"there is no WebSocket at {scope['path']}", code=Reason.UNKNOWN_PATH)
             if is_own and scope["path"].startswith("/v1/"):
                 _check_page(Exchange(scope, receive, send), services)
         except ProxyError as error:
@@ -173,9 +178,8 @@ def _check_page(exchange: Exchange, services: Services) -> None:
         Forbidden: it could be such a page's, and carries no key that is known here.
     """
     settings = services.settings
-    why = foreign_page(
-        exchange.method, exchange.headers, exchange.server, settings.server.allowed_origins, upgrades=False
-    )
+    upgrades, origins = exchange.socket is not None, settings.server.allowed_origins
+    why = foreign_page(exchange.method, exchange.headers, exchange.server, origins, upgrades=upgrades)
     if why is not None and not is_known(exchange.headers, settings, services.keys):
         raise Forbidden(why, code=Reason.CROSS_SITE)
 
@@ -202,9 +206,13 @@ async def _decide(exchange: Exchange, services: Services, run: Run, caller: Call
     job = run.job.routed(route, mode if calibrates and fault is None else "off", came.body, converted=converted)
     run.take(job if fault is None else job._replace(mode=mode))
     _check_store(services, run.job)
-    if generates and job.key is not None:
+    if (generates or exchange.socket is not None) and job.key is not None:
         size, draws = len(cast(bytes, came.data)), route.sampling.n if calibrates else 1
         exchange.own_headers += await services.limits.set_aside(job.key, job.id, size, draws)
+    if exchange.socket is not None:
+        admit = partial(_admit_again, exchange, came, headers)
+        work = tunnel.forward(exchange, services, run, exchange.socket, admit, marked=mode == "on")
+        return await exchange.unless_gone(work)
     if not calibrates:
         why = Reason.MODE_OFF if generates else Reason.NOT_GENERATING
         work = forward(exchange, services, run, came.data, why, marked=mode == "on")
@@ -232,6 +240,18 @@ def _admitted(exchange: Exchange, services: Services, run: Run) -> Caller:
         run.take(run.job._replace(key=caller.secret.key))
         caller.check()
     return caller
+
+
+def _admit_again(exchange: Exchange, came: Received, headers: Mapping[str, str]) -> None:
+    """Decide again on a request that lasts, by the configuration and the keys as they are now.
+
+    Raises:
+        ProxyError: it would not be admitted any more.
+    """
+    services = exchange.reloader.services
+    caller = caller_of(exchange.headers, services.settings, services.keys)
+    caller.check()
+    route_of(services, headers, came, caller, generates=False)
 
 
 def _fault(path: str, came: Received, max_messages: int) -> BadRequest | None:

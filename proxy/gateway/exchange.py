@@ -15,6 +15,7 @@ from ..upstreams.dialects.table import dialect_of
 from ..upstreams.egress import Ours, clients_own
 from .entrance import place
 from .relayed import Copy
+from .sockets import WEBSOCKET, Socket
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -45,6 +46,7 @@ class Exchange:
         own_headers: headers that the proxy adds to any answer; they replace an upstream's headers of the same name.
         before_end: callback before the last byte of the answer is sent, if any.
         copy: of what the upstream answers, if its tokens are counted.
+        socket: the connection behind a request for a WebSocket, which is its last one; None for all others.
         missing: bytes of the answer still to be sent if its length was declared; nothing can be added to such an answer.
     """
 
@@ -54,6 +56,7 @@ class Exchange:
         self.path, self.deployment = place(scope["path"])
         self.header_pairs = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
         self.headers: Mapping[str, str] = dict(self.header_pairs)
+        self.socket: Socket | None = (scope.get("extensions") or {}).get(WEBSOCKET)
         self.status: int | None = None
         self.recorded = False
         self._ended = self._gone = False
@@ -68,6 +71,11 @@ class Exchange:
     def withhold(self, ours: Ours) -> None:
         """Keep what is the proxy's own from upstreams."""
         self.header_pairs = clients_own(self.header_pairs, ours)
+
+    @property
+    def reloader(self) -> Any:
+        """The process's services over time (`services.reload`)."""
+        return self._scope["state"]["reloader"]
 
     @property
     def server(self) -> str:
@@ -156,6 +164,11 @@ class Exchange:
         if not self._ended:
             self._gone = True
             task.cancel()
+
+    def switch(self, socket: Socket, headers: Headers) -> None:
+        """Answer that the WebSocket is open: the rest of the connection is its own."""
+        self.status, self._ended = 101, True
+        socket.accept([*headers, *self.own_headers])
 
     async def start(self, status: int, headers: Headers) -> None:
         """Send status and headers."""

@@ -13,6 +13,8 @@ from typing import ClassVar
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from .sockets import WEBSOCKET, Socket
+
 _OF_AN_UPGRADE = (b"upgrade", b"http2-settings")
 _JOINED_BYTES = 16 * 1024
 """Pieces up to this size are copied behind the head: one buffer costs the system less than two."""
@@ -28,6 +30,7 @@ class Together:
         self._transport, self._loop = transport, loop
         self._held: bytes | None = None
         self.is_closing = transport.is_closing
+        self.pause_reading, self.resume_reading = transport.pause_reading, transport.resume_reading
 
     def write(self, data: bytes) -> None:
         """Hold a piece, or send it together with the one that is held."""
@@ -75,12 +78,12 @@ class Http11(HttpToolsProtocol):
     """Bytes received since the last one of the body: lengths and extensions of chunks, trailers."""
     _last = 0.0
     _check: asyncio.TimerHandle | None = None
+    _socket: Socket | None = None
     _idle_since: float | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start waiting for a request."""
         super().connection_made(transport)
-        self._bare = transport
         self.transport = Together(transport, self.loop)  # type: ignore[assignment]
         self._head_began = self.loop.time()
         self._check = self.loop.call_later(self.HEAD_S, self._close_if_stalled)
@@ -88,13 +91,14 @@ class Http11(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting."""
         self._stop_checking()
+        if self._socket is not None:
+            self._socket.feed(b"")
         super().connection_lost(exc)
 
-    def handle_websocket_upgrade(self) -> None:
-        """Hand the connection over: a WebSocket may be idle without limit."""
+    def _leave_http(self) -> None:
+        """The connection goes on in another protocol, which may be idle without limit."""
         self._stop_checking()
-        self.transport = self._bare
-        super().handle_websocket_upgrade()
+        self.cycle.response_started = self.cycle.response_complete = True
 
     def _stop_checking(self) -> None:
         for timer in (self._check, self.timeout_keep_alive_task):
@@ -132,6 +136,9 @@ class Http11(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Parse the received bytes."""
+        if self._socket is not None:
+            self._socket.feed(data)
+            return
         self._data, self._last = data, self.loop.time()
         if self._head_began is None and not self._in_body:
             self._head_began = self._last
@@ -188,9 +195,11 @@ class Http11(HttpToolsProtocol):
             raise ValueError("the request names no host")
         if not self._offers_upgrade():
             self._head_began, self._head_bytes, self._framing, self._in_body = None, 0, 0, True
+            if self._socket is not None:
+                self.scope["extensions"] = {WEBSOCKET: self._socket}  # type: ignore[dict-item]
             super().on_headers_complete()
-            if not self.parser.should_upgrade():
-                self.headers = []  # trailers are not headers of the request
+            self.cycle.keep_alive = self.cycle.keep_alive and self._socket is None
+            self.headers = []  # trailers are not headers of the request
 
     def on_body(self, body: bytes) -> None:
         """Receive a part of the body."""
@@ -204,11 +213,20 @@ class Http11(HttpToolsProtocol):
             super().on_message_complete()
 
     def _offers_upgrade(self) -> bool:
-        """Whether the request offers an unsupported protocol."""
-        return self.parser.should_upgrade() and self._get_upgrade() is not None and not self._should_upgrade()
+        """Whether the request offers another protocol, for which the parser stops."""
+        return self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT"
+
+    def _asks_for_websocket(self) -> bool:
+        """Whether what is offered is a WebSocket: by the only method and in the only form in which a handshake may come."""
+        names = [name for name, _ in self.headers]
+        offered = [value.lower() for name, value in self.headers if name == b"upgrade"]
+        has_body = b"content-length" in names or b"transfer-encoding" in names
+        return self.parser.get_method() == b"GET" and offered == [b"websocket"] and not has_body
 
     def _unsupported_upgrade_warning(self) -> None:
-        """Called when the parser stopped at an unsupported upgrade: parse the request again without it, then its body."""
+        """Called when the parser stopped at an upgrade: parse the request again without it, then its body. What follows a request for a WebSocket
+        is not parsed: the connection ends with the answer to it, or is the WebSocket's.
+        """
         stop, data = sys.exception(), self._data
         if not isinstance(stop, httptools.HttpParserUpgrade) or not self._offers_upgrade():
             return
@@ -219,5 +237,13 @@ class Http11(HttpToolsProtocol):
                 value = b", ".join(token for token in tokens if token.lower() not in _OF_AN_UPGRADE)
             if value and name not in _OF_AN_UPGRADE:
                 head += [name, b": ", value, b"\r\n"]
+        rest = data[stop.args[0] :]
+        asks = self._asks_for_websocket()
+        self._socket = Socket(self.transport, self.flow.drain, self._leave_http) if asks else None
         self.parser = httptools.HttpRequestParser(self)
-        self.data_received(b"".join([*head, b"\r\n", data[stop.args[0] :]]))
+        if self._socket is None:
+            self.data_received(b"".join([*head, b"\r\n", rest]))
+        else:
+            super().data_received(b"".join([*head, b"\r\n"]))
+            if rest:
+                self._socket.feed(rest)

@@ -22,6 +22,7 @@ from ..outcomes import Reason
 from ..pipeline.job import Unread
 from ..strict_json import TooDeep, loads
 from ..types import Json
+from ..upstreams.dialects.table import DIALECTS
 from .exchange import Exchange
 from .forms import Form
 
@@ -69,7 +70,11 @@ async def received(exchange: Exchange, limit: int, *, is_json: bool) -> Received
     named = list(_in_address(exchange))
     unread = f"its characters are coded in another way ({kind[:100]})" if _CHARSET.search(kind) else None
     if not is_json and not _has_body(exchange):
-        return Received(b"", {}, model=_agreed(named))
+        model = _agreed(named)
+        is_told = exchange.socket is None or (model is not None and exchange.path not in DIALECTS)
+        return Received(
+            b"", {}, model=model, unread=None if is_told else "a WebSocket may name its model in what it says"
+        )
     if not is_json and media == FORM:
         form = Form(exchange.body_stream(), kind)
         await form.look(limit)
@@ -99,7 +104,7 @@ def _has_body(exchange: Exchange) -> bool:
 
 def _in_address(exchange: Exchange) -> Iterator[tuple[str, str]]:
     """The models that path and query name."""
-    if (found := _PATH.fullmatch(exchange.path)) is not None:
+    if exchange.path not in DIALECTS and (found := _PATH.fullmatch(exchange.path)) is not None:
         yield "path", found[1] or found[2]
     if exchange.deployment is not None:
         yield "path", exchange.deployment

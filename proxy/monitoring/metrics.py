@@ -157,6 +157,9 @@ class Metrics:
         self.key_tokens = self._counter(
             "key_tokens", "Tokens spent on requests of named keys, by purpose.", "key", "team", "purpose"
         )
+        self.tunnel_bytes = self._counter(
+            "tunnel_bytes", "Bytes of WebSockets, sent by clients and received from upstreams.", "route", "direction"
+        )
         self.key_refusals = self._counter(
             "key_refusals", "Requests refused because a limit of their key was used up.", "key", "team", "limit"
         )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ..errors import ConfigError, ProxyError, UpstreamRejected
-from ..protocols import Call, RawCall, Relay, Tunnels, Upstream
+from ..protocols import Call, RawCall, Relay, Upstream
 from ..types import Json
 from ..upstreams.answers import usage_of
 
@@ -107,8 +107,6 @@ class _TracedUpstream:
     def __init__(self, inner: Upstream, server: Mapping[str, str | int], tracer: Any) -> None:
         self._inner, self._server, self._tracer = inner, server, tracer
         self.honours_n = inner.honours_n
-        if isinstance(inner, Tunnels):
-            self.tunnel = inner.tunnel
 
     async def complete(self, call: Call) -> Json:
         """See `Upstream`."""

@@ -89,6 +89,21 @@ class Limits:
         self._set_aside[ticket] = taken.at, amount
         return _headers("tokens", limit, taken.used[0], taken)
 
+    async def spend(self, key: Key, ticket: str, tokens: int) -> None:
+        """Count tokens as a request uses them that has no end in sight; the first of them replace its reservation.
+
+        Raises:
+            RateLimited: they are more than were left in this minute.
+        """
+        if ticket in self._set_aside:
+            await self.settle(key, ticket, tokens)
+        elif (limit := key.tokens_per_minute) is not None and tokens:
+            asks = [Ask(_name(key, "tokens"), tokens, limit, MINUTE)]
+            taken = await self._counters.take(asks, ticket)
+            if taken.refused is not None:
+                await self._counters.add(asks[0].name, tokens, MINUTE, taken.at)  # they are spent
+                raise self._refusal(key, "tokens", asks, taken)
+
     async def settle(self, key: Key, ticket: str, tokens: int, *, is_known: bool = True) -> None:
         """Replace the reservation by the actual usage, of which it is the least if not all is known. A request without a reservation is not counted."""
         if (held := self._set_aside.pop(ticket, None)) is None:

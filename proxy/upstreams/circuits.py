@@ -16,7 +16,7 @@ import structlog
 
 from ..config import Circuit as Settings
 from ..errors import Overloaded, ProxyError, UpstreamError, UpstreamRejected
-from ..protocols import Call, RawCall, Relay, Tunnels, Upstream
+from ..protocols import Call, RawCall, Relay, Upstream
 from ..types import Json
 
 log = structlog.get_logger(__name__)
@@ -110,8 +110,6 @@ class WatchedUpstream:
         self._probed_at = -PROBE_EVERY_S
         self.honours_n = inner.honours_n
         self.counter.circuit(name, is_open=False)
-        if isinstance(inner, Tunnels):
-            self.tunnel = inner.tunnel
 
     async def complete(self, call: Call) -> Json:
         """See `Upstream`."""

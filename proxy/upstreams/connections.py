@@ -66,13 +66,19 @@ class Connections:
         self._looked_up_at = -ADDRESSES_S
 
     def ask(
-        self, method: str, target: str, headers: Sequence[tuple[str, str]], body: bytes | AsyncIterable[bytes]
+        self,
+        method: str,
+        target: str,
+        headers: Sequence[tuple[str, str]],
+        body: bytes | AsyncIterable[bytes],
+        *,
+        may_switch: bool = False,
     ) -> Asked:
         """A call, made when its context is entered.
 
         `headers` are sent as they are; framing and host are added.
         """
-        return Asked(self, method, target, headers, body)
+        return Asked(self, method, target, headers, body, may_switch)
 
     async def take(self) -> Connection:
         """A connection for one call: the most recently used one, or if that has not rested the longest idle one, or a new one."""
@@ -163,8 +169,9 @@ class Asked:
         target: str,
         headers: Sequence[tuple[str, str]],
         body: bytes | AsyncIterable[bytes],
+        may_switch: bool,
     ) -> None:
-        self._connections, self._method, self._body = connections, method, body
+        self._connections, self._method, self._body, self._may_switch = connections, method, body, may_switch
         self._target, self._headers = target, headers
         self._connection: Connection | None = None
 
@@ -174,7 +181,9 @@ class Asked:
         while True:
             connection = await self._connections.take()
             try:
-                answer = await connection.ask(head, self._body, is_head=self._method == "HEAD")
+                answer = await connection.ask(
+                    head, self._body, is_head=self._method == "HEAD", may_switch=self._may_switch
+                )
             except BaseException as error:
                 self._connections.give_back(connection)
                 if not connection.was_cut_off or not isinstance(error, UpstreamError):

@@ -13,7 +13,7 @@ import orjson
 from ..computing import compute
 from ..errors import BadRequest, UpstreamRejected
 from ..outcomes import Reason
-from ..protocols import Call, RawCall, Relay, Tunnels, Upstream
+from ..protocols import Call, RawCall, Relay, Upstream
 from ..strict_json import loads
 from ..types import Completion, Json
 from .answers import checked_completion, once, request_of
@@ -45,8 +45,6 @@ class Converting:
         self._name, self._inner = name, inner
         self._conversions = {f"/{endpoint}": CONVERSIONS[f"/{endpoint}"] for endpoint in endpoints}
         self.honours_n = inner.honours_n
-        if isinstance(inner, Tunnels):
-            self.tunnel = inner.tunnel
 
     async def complete(self, call: Call) -> Json:
         """See `Upstream`."""

@@ -69,7 +69,8 @@ OF_THE_HOST = (
 """Beginnings of headers that speak for a whole host. To a browser that host is the proxy with its pages, for which no upstream speaks."""
 SANDBOX = (b"content-security-policy", b"sandbox")
 """Keeps what an upstream calls a page from acting as one of the proxy's."""
-_LISTS = {"cookie": ";", "sec-websocket-protocol": ","}
+SUBPROTOCOLS, BROWSERS_KEY = "sec-websocket-protocol", "insecure-api-key."
+_LISTS = {"cookie": ";", SUBPROTOCOLS: ","}
 """Headers that carry several things, of which the others are kept; browsers put keys among the subprotocols of a WebSocket."""
 _PARTS = re.compile(rb'[,;\s"]+')
 _PERSISTENCE = ("keep-alive", "close", "upgrade")
@@ -153,10 +154,27 @@ def leaving(pairs: Iterable[Pair], key: UpstreamKey | None = None) -> list[Pair]
         return kept
     sent = [name for name, _ in kept if name in KEY_HEADERS]
     name = key.header or (sent[0] if sent else "authorization")
+    kept = [pair for pair in map(_without_key, kept) if pair[1] or pair[0] != SUBPROTOCOLS]
     return [
         *(pair for pair in kept if pair[0] not in KEY_HEADERS),
         (name, f"Bearer {key.secret}" if name == "authorization" else key.secret),
     ]
+
+
+def key_of_a_browser(subprotocols: str) -> str | None:
+    """The key among the subprotocols of a WebSocket, the only place where a browser can put one.
+
+    >>> key_of_a_browser("realtime, openai-insecure-api-key.sk-1")
+    'sk-1'
+    """
+    parts = (part.strip().partition(BROWSERS_KEY) for part in subprotocols.split(","))
+    return next((key for _, mark, key in parts if mark), None)
+
+
+def _without_key(pair: Pair) -> Pair:
+    if pair[0] != SUBPROTOCOLS:
+        return pair
+    return pair[0], ", ".join(part.strip() for part in pair[1].split(",") if BROWSERS_KEY not in part)
 
 
 def credentials(headers: Mapping[str, str]) -> list[Pair]:

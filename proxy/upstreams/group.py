@@ -16,7 +16,7 @@ import structlog
 
 from ..config import GroupUpstream
 from ..errors import ProxyError
-from ..protocols import Call, RawCall, Relay, Tunnels, Upstream
+from ..protocols import Call, RawCall, Relay, Upstream
 from ..types import Completion, Json
 from .answers import encoded
 from .circuits import WatchedUpstream
@@ -74,8 +74,6 @@ class Group:
         self._turns = tuple(members[each] for each in turns(settings.members))
         self._turn = -1
         self.honours_n = all(member.upstream.honours_n for member in self.members)
-        if isinstance(first := self.members[0].upstream, Tunnels):
-            self.tunnel = first.tunnel
 
     def choose(self, tried: Collection[Member] = ()) -> Member | None:
         """The member to ask now; None if all available ones were tried.

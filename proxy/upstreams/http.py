@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping
 from functools import lru_cache
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
@@ -17,7 +17,7 @@ from ..protocols import Call, RawCall, Relay
 from ..strict_json import loads
 from ..types import Completion, Json
 from .answers import checked_completion
-from .connections import PORTS, Asked, Connections, authority
+from .connections import Asked, Connections
 from .dialects.served import whole
 from .dialects.table import DIALECTS
 from .egress import UpstreamKey, leaving, of_a_sample, passed_on
@@ -37,6 +37,7 @@ OF_THE_BODY = (
 )
 """Prefixes of headers that describe a body; they do not apply to another body."""
 LAST_STATUS = 599
+UPGRADE = (("connection", "Upgrade"), ("upgrade", "websocket"))
 _SAFE = "/%:@!$&'()*+,;=~-._"
 """Characters of a path that are sent without escaping."""
 
@@ -53,6 +54,8 @@ class _Relaying:
     async def __aenter__(self) -> Relay:
         self._asked = self._model.asked(self._call)
         answer = await self._asked.__aenter__()
+        if answer.is_switched:
+            return Relay(answer.status, passed_on(answer.headers), answer, send=answer.send)
         try:
             self._model.check_status(answer.status)
         except UpstreamError:
@@ -86,13 +89,6 @@ def _header(answer: Answer, name: bytes) -> str | None:
     return None if value is None else value.decode("latin-1")
 
 
-def _without_key(name: str, value: str) -> str:
-    """A header without the key that browsers put among the subprotocols of a WebSocket."""
-    if name != "sec-websocket-protocol":
-        return value
-    return ", ".join(part.strip() for part in value.split(",") if "insecure-api-key" not in part)
-
-
 async def _whole(call: Call, stream: AsyncIterator[bytes]) -> Json:
     """The completion object of an answer that arrives as a stream."""
     return await whole(stream, DIALECTS[call.path].served(call.on_text))
@@ -123,20 +119,22 @@ class HttpModel:
         self._retries = settings.retries
         self._address = urlsplit(settings.base_url.rstrip("/"))
         self._base = quote(self._address.path, safe=_SAFE)
-        self._connect_timeout_s = settings.connect_timeout_s
         self._max_answer_bytes = settings.max_answer_bytes
         key = settings.api_key.get_secret_value().encode().decode("latin-1") if settings.api_key else None
         self._key = UpstreamKey(key, settings.key_header) if key is not None else None
         self._query = dict(settings.query)
         self._slots = asyncio.Semaphore(settings.max_sampling_calls)
         self._tls = tls
-        self._connections = Connections(
-            name,
-            self._address,
-            tls,
-            most=settings.max_connections,
-            connect_s=settings.connect_timeout_s,
-            silent_s=settings.timeout_s,
+        self._connections, self._tunnels = (  # WebSockets last, and shall not keep calls waiting
+            Connections(
+                name,
+                self._address,
+                tls,
+                most=settings.max_connections,
+                connect_s=settings.connect_timeout_s,
+                silent_s=settings.timeout_s,
+            )
+            for _ in range(2)
         )
 
     async def complete(self, call: Call) -> Json:
@@ -167,30 +165,10 @@ class HttpModel:
 
     def asked(self, call: RawCall) -> Asked:
         """The request of a call, made when its context is entered."""
-        return self._connections.ask(call.method, self._target(call.path), self._headers(call.headers), call.body)
-
-    async def tunnel(
-        self, target: str, headers: Sequence[tuple[str, str]]
-    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """See `Tunnels`."""
-        address = self._address
-        kept = [(name, _without_key(name, value) if self._key else value) for name, value in self._headers(headers)]
-        lines = [
-            f"GET {self._target(target)} HTTP/1.1",
-            f"host: {authority(address)}",
-            "connection: Upgrade",
-            "upgrade: websocket",
-        ]
-        lines += [f"{name}: {value}" for name, value in kept if value]
-        try:
-            async with asyncio.timeout(self._connect_timeout_s):
-                reader, writer = await asyncio.open_connection(
-                    address.hostname, address.port or PORTS[address.scheme], ssl=self._tls
-                )
-        except (OSError, TimeoutError) as error:
-            raise UpstreamError(f"the upstream {self.name!r} cannot be reached", code="upstream_unreachable") from error
-        writer.write("\r\n".join([*lines, "", ""]).encode("latin-1"))
-        return reader, writer
+        target, headers = self._target(call.path), self._headers(call.headers)
+        if not call.is_websocket:
+            return self._connections.ask(call.method, target, headers, call.body)
+        return self._tunnels.ask(call.method, target, [*headers, *UPGRADE], call.body, may_switch=True)
 
     def _target(self, target: str) -> str:
         """Path and query of a call, relative to the base address.
@@ -245,6 +223,7 @@ class HttpModel:
     async def aclose(self) -> None:
         """Close all connections."""
         await self._connections.aclose()
+        await self._tunnels.aclose()
 
     def _headers(self, pairs: Iterable[tuple[str, str]], *set_here: tuple[str, str]) -> list[tuple[str, str]]:
         """What leaves of these headers, and what is added here."""

@@ -23,6 +23,8 @@ MOST_HELD = 256 * 1024
 LARGEST_PIECE = 1 << 20
 """Bytes of a body that are sent at once, so that other requests get their turn in between."""
 SWITCHING = 101
+CLOSING_S = 5.0
+"""Seconds that an upstream has to read what was sent last on a connection that ends."""
 _PLAIN_TRANSFERS = (b"chunked", b"identity")
 TLS_ALERT = b"\x15\x03"
 """What a server that speaks TLS sends first to somebody who does not."""
@@ -36,12 +38,13 @@ class Answer:
     Attributes:
         status: of the head.
         headers: in order, as they were sent.
+        is_switched: whether the upstream has switched to another protocol: the body is what it says in that one.
     """
 
     def __init__(self, connection: Connection) -> None:
         self.status = 0
         self.headers: Pairs = []
-        self.is_whole = False
+        self.is_whole = self.is_switched = False
         self._connection = connection
         self._held: list[bytes] = []
         self._held_bytes = 0
@@ -80,6 +83,10 @@ class Answer:
             self._connection.go_on()
         self._held_bytes = 0
         return data
+
+    async def send(self, data: bytes) -> None:
+        """Send something after the request, once the upstream has switched to another protocol; waits while it reads more slowly."""
+        await self._connection.send(data)
 
     async def _next_sign(self) -> None:
         self._waiter = asyncio.get_running_loop().create_future()
@@ -128,6 +135,7 @@ class Connection(asyncio.Protocol):
         self._parser = _parser(self)
         self._answer: Answer | None = None
         self._is_head = self._is_interim = self._is_spent = self._is_paused = False
+        self._may_switch = False
         self._headers: Pairs = []
         self._head_bytes = 0
         self._last_sign_at = 0.0
@@ -141,7 +149,9 @@ class Connection(asyncio.Protocol):
 
     # The call
 
-    async def ask(self, head: bytes, body: bytes | AsyncIterable[bytes], *, is_head: bool = False) -> Answer:
+    async def ask(
+        self, head: bytes, body: bytes | AsyncIterable[bytes], *, is_head: bool = False, may_switch: bool = False
+    ) -> Answer:
         """Send a request and wait for the head of its answer.
 
         A body that is not bytes is sent in chunks as it arrives.
@@ -150,12 +160,13 @@ class Connection(asyncio.Protocol):
             head: the request's head, with its last empty line.
             body: sent after the head.
             is_head: whether the answer has no body, whatever its headers say.
+            may_switch: whether another protocol is asked for: then everything behind a 101 is the answer's body, without an end of its own.
 
         Raises:
             UpstreamError: the upstream broke off, or did not answer in time.
         """
         answer = self._answer = Answer(self)
-        self._is_head, self._head_bytes, self._headers = is_head, 0, []
+        self._is_head, self._head_bytes, self._headers, self._may_switch = is_head, 0, [], may_switch
         self._calls += 1
         if isinstance(body, bytes) and len(body) <= LARGEST_PIECE:
             self._transport.write(head + body)
@@ -186,6 +197,11 @@ class Connection(asyncio.Protocol):
                 await self._may_write.wait()
         self._transport.write(b"0\r\n\r\n")
 
+    async def send(self, data: bytes) -> None:
+        """Send bytes of the protocol that the upstream has switched to."""
+        self._transport.write(data)
+        await self._may_write.wait()
+
     def _sent(self, upload: asyncio.Task[None]) -> None:
         """Callback after sending the body: wait for the answer, or fail the call if sending failed."""
         if upload.cancelled():
@@ -203,8 +219,15 @@ class Connection(asyncio.Protocol):
         if self._upload is not None:
             self._upload.cancel()
             self._upload = None
-        if answer is None or not answer.is_whole or not is_sent or self._transport.get_write_buffer_size():
+        is_over = answer is not None and answer.is_whole and not self._may_switch
+        if not is_over or not is_sent or self._transport.get_write_buffer_size():
             self._is_spent = True
+        if (
+            answer is not None and answer.is_switched and not self._transport.is_closing()
+        ):  # what was sent last shall arrive
+            self._transport.close()
+            self._loop.call_later(CLOSING_S, self._transport.abort)
+            return False
         if self._is_spent:
             self.close()
             return False
@@ -245,10 +268,19 @@ class Connection(asyncio.Protocol):
                 self._last_sign_at = self._loop.time()
             else:  # part of a head does not count as activity: it could come byte by byte for ever
                 self._head_bytes += len(data)
-            self._parser.feed_data(data)
+            if answer.is_switched:
+                answer.take(data)
+            else:
+                self._parser.feed_data(data)
             if not answer.status and self._head_bytes > MOST_HEAD:
                 raise httptools.HttpParserError("the head is too large")
-        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+        except httptools.HttpParserUpgrade as stop:
+            self._is_spent = True
+            if not answer.is_switched:
+                answer.fail(self._broken())
+            elif len(data) > stop.args[0]:
+                answer.take(data[stop.args[0] :])
+        except httptools.HttpParserError:
             self._is_spent = True
             is_tls = not answer.status and data.startswith(TLS_ALERT)
             answer.fail(self._broken(ConnectionError("the port speaks TLS: use https") if is_tls else None))
@@ -274,7 +306,7 @@ class Connection(asyncio.Protocol):
             return
         waited_s = self._loop.time() - self._last_sign_at
         self.was_cut_off = self._calls > 1 and self._head_bytes == 0 and waited_s < CUT_OFF_S
-        if exc is None and self._answer.status and not _says_length(self._answer.headers):
+        if exc is None and self._answer.status and (self._answer.is_switched or not _says_length(self._answer.headers)):
             self._answer.is_whole = True
             self._answer.wake()
         else:
@@ -291,7 +323,7 @@ class Connection(asyncio.Protocol):
     def _check_silence(self) -> None:
         """Fail the call if the upstream has been silent too long; else check again when it could be."""
         self._watch = None
-        if self._answer is None or self._answer.is_over:
+        if self._answer is None or self._answer.is_over or self._answer.is_switched:
             return
         is_ours = self._is_paused or (self._upload is not None and not self._upload.done())
         remaining_s = self._timeout_s - (0.0 if is_ours else self._loop.time() - self._last_sign_at)
@@ -342,6 +374,8 @@ class Connection(asyncio.Protocol):
         """The end of an answer."""
         if self._is_interim:
             self._is_interim = False
+        elif self._answer is not None and self._may_switch and self._parser.should_upgrade():
+            self._answer.is_switched = self._is_spent = True
         elif self._answer is not None:
             self._answer.is_whole = True
             self._is_spent = self._is_spent or not self._parser.should_keep_alive()

@@ -209,11 +209,13 @@ def test_what_is_decided_on_is_what_is_sent(serve: Any, upstream: Upstream) -> N
     assert upstream.targets == [httpx.URL(path).path for path in SAME.values()]
 
 
-def test_a_path_that_others_read_otherwise_is_refused(serve: Any, upstream: Upstream) -> None:
-    """For upstreams and for our own pages alike."""
+@pytest.mark.parametrize("upgrade", [False, True])
+def test_a_path_that_others_read_otherwise_is_refused(serve: Any, upstream: Upstream, upgrade: bool) -> None:
+    """For upstreams, for WebSockets and for our own pages alike."""
+    lines = ["connection: upgrade", "upgrade: websocket", "sec-websocket-version: 13"] if upgrade else []
     address = serve(mode="off")
     for prefix, odd in product(("/v1/files", "/openai/deployments/m", "/dashboard", "/static", "/v1/admin"), ODD):
-        reply = ask(address, "GET", prefix + odd)
+        reply = ask(address, "GET", prefix + odd, *lines)
         assert reply.status in (400, 404), (prefix, odd, reply)
         assert reply.error["message"], (prefix, odd)
     assert upstream.targets == []

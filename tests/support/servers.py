@@ -12,7 +12,6 @@ from typing import Any
 import uvicorn
 
 from hedgerow.proxy.gateway.protocol import Http11
-from hedgerow.proxy.gateway.tunnel import Tunnel
 
 
 @contextlib.contextmanager
@@ -27,7 +26,7 @@ def serving(app: Any, *, lifespan: str = "off") -> Iterator[str]:
         log_level="error",
         loop="uvloop",
         http=Http11,
-        ws=Tunnel,
+        ws="none",
         access_log=False,
     )
     server = uvicorn.Server(options)

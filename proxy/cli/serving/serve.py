@@ -17,7 +17,6 @@ from ...app import application
 from ...config import Settings, load
 from ...errors import ConfigError, HedgerowError
 from ...gateway.protocol import Http11
-from ...gateway.tunnel import Tunnel
 from ...monitoring.logs import set_up_logging
 from ...supervision import Supervisor
 from ..shared.messages import stop
@@ -82,7 +81,7 @@ def _serve(
         edge,
         loop="uvloop",
         http=Http11,
-        ws=Tunnel,
+        ws="none",  # a WebSocket is a request like all others: gateway/tunnel.py
         lifespan="on",
         log_config=None,
         log_level="critical",
