@@ -99,7 +99,7 @@ def fit_map(
     learned = learn(a / (a + b), y)
     each = groups_of(groups, y.size)
     validation, remarks = _cross_validate(learn, (a, b, y), folds, measured_by, resamples, each) if folds else ({}, ())
-    fitted = described(learned, (a, b, y), signal, model, options.get("weights"))
+    fitted = described(learned, (a, b, y), signal, model, options.get("weights"), each)
     notes = (*learned.notes, *remarks)
     return replace(fitted, provenance=replace(fitted.provenance, cross_validation=validation, notes=notes))
 
@@ -110,9 +110,15 @@ def described(
     signal: str,
     model: str,
     weights: FloatArray | None = None,
+    groups: Groups = None,
 ) -> FittedMap:
-    """The fitted map with its provenance, as of now; columns are alpha, beta and correct, weights those of the fit."""
+    """The fitted map with its provenance, as of now; columns are alpha, beta and correct, weights those of the fit.
+
+    Its information is that of one record of each group: a fit on dependent records knows at least as much as on these, and not more for certain.
+    """
     a, b, y = columns
+    mean = learned.map.means(a / (a + b))
+    first = slice(None) if groups is None else np.unique(groups, return_index=True)[1]
     provenance = Provenance(
         n=y.size,
         accuracy=float(np.average(y, weights=weights)),
@@ -123,7 +129,7 @@ def described(
         libraries=_libraries(),
         standard_errors=dict(learned.standard_errors),
         raw_histogram=raw_histogram(a / (a + b)),
-        information=information(learned.map.means(a / (a + b)), weights),
+        information=information(mean[first], None if weights is None else weights[first]),
     )
     return FittedMap(learned.map, provenance, interval=_intervals(a / (a + b), y, weights))
 
@@ -147,13 +153,13 @@ def _cross_validate(
     """Metrics before and after, each record calibrated by a map that was not fitted on it; and intervals of the change."""
     a, b, y = columns
     if groups is not None and (n := np.unique(groups).size) < folds:
-        few = "all records are of one answer" if n == 1 else f"the records are of {n} answers"
+        few = "all records are of one cluster" if n == 1 else f"the records are of {n} clusters"
         return {}, (f"no cross-validation: {few}; at least {folds} are needed",)
     fold = random_folds(a, b, y, folds, groups)
     step = -(-y.size // CROSS_VALIDATED)
     remarks = [f"cross-validation on one of {step} records"] if step > 1 else []
     if groups is not None:
-        remarks.append(f"{y.size} records of {np.unique(groups).size} answers; those of one answer are taken together")
+        remarks.append(f"{y.size} records of {np.unique(groups).size} clusters; those of one are taken together")
     try:
         before, after = out_of_fold(learn, columns, fold, folds, measured_by)
     except HeldOutError as error:

@@ -215,7 +215,7 @@ def taken(groups: Groups, which: Any) -> Groups:
 def too_few_groups(groups: Groups) -> str | None:
     """Why no interval can be given; None if it can."""
     n = MIN_GROUPS if groups is None else np.unique(groups).size
-    many = "" if groups is None else f"the {groups.size} records to compare on are of {n} answers"
+    many = "" if groups is None else f"the {groups.size} records to compare on are of {n} clusters"
     return None if n >= MIN_GROUPS else f"{many}; at least {MIN_GROUPS} are needed"
 
 

@@ -37,6 +37,7 @@ def norm_interval(
     level: float = 0.95,
     resamples: int = 200,
     on_resample: Callable[[], None] | None = None,
+    groups: ArrayLike | None = None,
 ) -> Interval:
     """The error with an interval that has its coverage even for well calibrated confidences.
 
@@ -47,7 +48,7 @@ def norm_interval(
     with D the L1 distance between that of a resample and that of the data, |estimate - truth| <= D by the triangle
     inequality, so the estimate plus and minus the `level` quantile of D covers the truth.
     """
-    distances = _distances([residual], rng, level, resamples, on_resample)
+    distances = _distances([residual], rng, level, resamples, on_resample, groups)
     return _within(residual, float(np.quantile(distances, level)))
 
 

@@ -86,6 +86,7 @@ def smooth_ece_interval(
     level: float = 0.95,
     resamples: int = 200,
     on_resample: Callable[[], None] | None = None,
+    groups: ArrayLike | None = None,
 ) -> Interval:
     """Smooth calibration error with an interval that has its coverage even for well calibrated confidences.
 
@@ -101,6 +102,8 @@ def smooth_ece_interval(
         >= 2.
     on_resample : callable, optional
         Called after each resample (a progress bar, say).
+    groups : array_like, shape (n,), optional
+        Records of one group are drawn together.
 
     Returns
     -------
@@ -124,7 +127,7 @@ def smooth_ece_interval(
     (0.3, True, True)
     """
     residual = SmoothResidual(*confidence_sample(confidence, correct))
-    return norm_interval(residual, rng=rng, level=level, resamples=resamples, on_resample=on_resample)
+    return norm_interval(residual, rng=rng, level=level, resamples=resamples, on_resample=on_resample, groups=groups)
 
 
 class SmoothResidual:

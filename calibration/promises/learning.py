@@ -33,6 +33,8 @@ from .wishes import Wish
 
 FEW = 20
 """Fewest answers for a note on the share wrong among the most confident ones."""
+COPIES, NEAR = 1e-6, 11
+"""Probability of so many equal labels by chance, below which rows are copies; and how many confidences share the right answers of those near them."""
 UNCLEAR = 0.05
 """p-value above which the labels do not rule out that the limit can be kept."""
 
@@ -282,12 +284,24 @@ def _hopeless(tails: Tails, limit: float, at_least: float) -> str:
 
 
 def _refuse_repetitions(confidence: FloatArray, correct: FloatArray) -> None:
-    """Refuse data in which every row occurs several times: the file was put together from copies."""
+    """Refuse data that were put together from copies: every row occurs several times, or equal confidences have equal labels far too often."""
     _, counts = np.unique(confidence + 1j * correct, return_counts=True)
     times = int(np.gcd.reduce(counts))
     if counts.size >= FEW and times > 1:
         raise RangeError(
             f"every labelled answer occurs {times} times or a multiple of that: copies are not evidence; keep one of each"
+        )
+    _, place, size = np.unique(confidence, return_inverse=True, return_counts=True)
+    right = np.bincount(place, correct) / size
+    several = size > 1
+    if several.sum() < FEW or not np.isin(right[several], (0.0, 1.0)).all():
+        return
+    near_right, near_all = (np.convolve(column, np.ones(NEAR), mode="same")[several] for column in (right * size, size))
+    near = (near_right + 0.5) / (near_all + 1.0)
+    if np.log(near ** size[several] + (1.0 - near) ** size[several]).sum() < np.log(COPIES):
+        raise RangeError(
+            f"{int(size[several].sum()):,} of {correct.size:,} labelled answers share their confidence, and always the label too: they are copies, "
+            "which are not evidence; keep one of each"
         )
 
 

@@ -19,8 +19,8 @@ from .entry import Row
 
 GENESIS = "0" * 64
 """The `previous` hash of the first row."""
-OUTSIDE = frozenset({"hash", "user_hash", "salt", "erased_at"})
-"""Columns that a row's own hash does not cover: erasure changes them; `digest` covers the private ones."""
+OUTSIDE = frozenset({"hash", "user_hash", "salt", "erased_at", "asker", "question_hash"})
+"""Columns that a row's own hash does not cover: erasure changes them; `digest` covers texts and user."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,7 @@ class Entry(NamedTuple):
         row: figures and codes; omitted columns are null.
         texts: the unchanged texts.
         user: the client's own name for its user.
+        conversation: what tells its conversation from others.
         store_text: how the texts may be stored.
     """
 
@@ -45,6 +46,7 @@ class Entry(NamedTuple):
     texts: Texts | None = None
     user: str | None = None
     store_text: StoreText = "none"
+    conversation: str | None = None
 
 
 class Prepared(NamedTuple):

@@ -10,12 +10,14 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
+from ...calibration.clusters import first_of_each
 from .engine import Connection, transaction
 from .queries import Period
 from .tables import answers, claim_verdicts, texts, verdicts
 from .verdicts import PICKED
 
 Columns = NDArray[np.float64]
+Names = NDArray[np.object_]
 _AT_A_TIME = 2000
 MAX_IN_REGIMES = 20_000
 """Number of newest labelled answers for figures of regimes."""
@@ -37,6 +39,8 @@ class Labelled:
         asked_at: when the answers were given, seconds since 1970.
         regime: number of the question's regime in the map; 0 for none.
         lot: probability with which the judge, not a grader, drew the answer; NaN: not told, or not asked for.
+        asker, question: pseudonyms of whom the answer was for and of its question; None: not known. Verdicts that share one depend on each other.
+        sender: the key whose client sent the verdict; None for people, graders, imports, and clients without a named key.
         picked: 1 if the review queue selected the answer by its confidence, else 0. Tests and fits condition on the confidence and may use these answers; means over a route may not.
     """
 
@@ -50,6 +54,9 @@ class Labelled:
     regime: Columns
     lot: Columns
     picked: Columns
+    asker: Names
+    question: Names
+    sender: Names
 
     @property
     def mean(self) -> Columns:
@@ -60,9 +67,24 @@ class Labelled:
         """The columns without answers that the review queue selected, for means over the route."""
         return self.rows(np.flatnonzero(self.picked == 0.0))
 
+    def independent(self) -> Labelled:
+        """The columns with one verdict of each user or conversation and of each question, the first, for tests of independent verdicts."""
+        return self.rows(first_of_each(self.asker, self.question))
+
+    @property
+    def counted_by(self) -> tuple[str, ...]:
+        """By what verdicts are known to depend on each other: user, conversation, question."""
+        return counted_by(self.asker, self.question)
+
     def rows(self, kept: NDArray[np.intp]) -> Labelled:
         """The columns of some answers, by index."""
         return Labelled(*(getattr(self, field.name)[kept] for field in fields(self)))
+
+
+def counted_by(asker: Names, question: Names) -> tuple[str, ...]:
+    """By what rows are known to depend on each other: user, conversation, question, or an erasure."""
+    kinds = {name.partition(":")[0] for name in asker if name is not None}
+    return (*sorted(kinds, reverse=True), *(("question",) if any(name is not None for name in question) else ()))
 
 
 def read_labelled(
@@ -101,12 +123,32 @@ def read_labelled(
     picked = sa.func.coalesce(v.propensity, 1.0) <= PICKED
     statement = (
         sa.select(c.raw_alpha, c.raw_beta, c.alpha, c.beta, v.correct, v.fd, answers.c.created_at, regime)
-        .add_columns(_lot(table) if lots else sa.null(), sa.case((picked, 1), else_=0))
+        .add_columns(_lot(table) if lots else sa.null(), sa.case((picked, 1), else_=0), *origin(v.kind))
         .join_from(table, answers)
         .where(*wanted)
         .order_by(v.id)
     )
-    return Labelled(*_columns(engine, statement, 10))
+    with transaction(engine) as connection:
+        rows = [tuple(row) for row in connection.execute(statement)]
+    numbers = np.array([row[:10] for row in rows], dtype=np.float64).reshape(-1, 10).T
+    names = np.array([row[10:] for row in rows], dtype=object).reshape(-1, 3).T
+    return Labelled(*numbers, *names)
+
+
+def origin(kind: sa.ColumnElement[str]) -> Sequence[sa.ColumnElement[Any]]:
+    """Columns of whom and of what an answer was, and of the key that sent a verdict of a kind."""
+    return answers.c.asker, answers.c.question_hash, sa.case((kind == "client", answers.c.key), else_=None)
+
+
+def has_other_keys(engine: sa.Engine, *, route: str, key: str) -> bool:
+    """Whether a route has answered requests without a named key, or with another one.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    other = sa.select(answers.c.id).where(answers.c.route == route, answers.c.key.is_distinct_from(key)).limit(1)
+    with transaction(engine) as connection:
+        return connection.execute(other).first() is not None
 
 
 def _lot(table: sa.Table) -> sa.ScalarSelect[float]:
@@ -245,7 +287,7 @@ def export_claims(engine: sa.Engine, *, route: str | None = None, since: float =
     """
     a, t = answers.c, texts.c
     statement = (
-        sa.select(a.id, a.created_at, a.route, a.model, a.signal, a.map_id, a.claims, t.claims.label("words"))
+        sa.select(*(a[name] for name in _OF_ANSWERS), a.claims, t.claims.label("words"))
         .join_from(answers, texts, isouter=True)
         .where(a.alpha.is_not(None), a.created_at >= since, sa.cast(a.claims, sa.Text) != "null")
         .order_by(a.created_at, a.id)
@@ -265,9 +307,7 @@ def export_claims(engine: sa.Engine, *, route: str | None = None, since: float =
 
 def _exported_claim(row: Any, index: int, claim: dict[str, Any], verdict: Any) -> dict[str, Any]:
     (raw_alpha, raw_beta), (alpha, beta) = claim["raw"], claim["calibrated"]
-    exported = dict.fromkeys(EXPORTED_CLAIMS) | {
-        name: row[name] for name in ("id", "created_at", "route", "model", "signal", "map_id")
-    }
+    exported = dict.fromkeys(EXPORTED_CLAIMS) | {name: row[name] for name in _OF_ANSWERS}
     exported |= {"claim": index, "raw_alpha": raw_alpha, "raw_beta": raw_beta, "alpha": alpha, "beta": beta}
     exported["text"] = row["words"][index] if row["words"] else None
     if verdict is not None:
@@ -276,10 +316,11 @@ def _exported_claim(row: Any, index: int, claim: dict[str, Any], verdict: Any) -
     return exported
 
 
+_OF_ANSWERS = ("id", "created_at", "route", "model", "signal", "map_id", "asker", "question_hash")
 _CLAIM_VERDICT_COLUMNS = tuple(name for name in _VERDICT_COLUMNS if name != "fd_perceived")
 EXPORTED_CLAIMS = {
     "id": "text", "claim": "int", "created_at": "moment", "route": "text", "model": "text", "signal": "text", "map_id": "text",
-    "raw_alpha": "float", "raw_beta": "float", "alpha": "float", "beta": "float", "correct": "float", "told_at": "moment",
+    "asker": "text", "question_hash": "text", "raw_alpha": "float", "raw_beta": "float", "alpha": "float", "beta": "float", "correct": "float", "told_at": "moment",
     "kind": "text", "source": "text", "actor": "text", **dict.fromkeys(_CLAIM_VERDICT_COLUMNS[3:], "float"), "text": "text",
 }  # fmt: skip
 """The columns of an export of claims and their kinds."""

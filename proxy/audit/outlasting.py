@@ -25,7 +25,7 @@ ANSWERS_AT_A_TIME = 1000
 _LOCK = 0x6F75_746C_6173
 """Any number that nobody else locks: "outlas" in ASCII. Of two purges at once one counts at a time (SQLite: writers do anyway)."""
 _OF_VERDICTS = ("created_at", "correct", "kind", "propensity")
-_OF_ANSWERS = ("route", "certificate", "promised", "model", "signal", "path", "key", "team")
+_OF_ANSWERS = ("route", "certificate", "promised", "model", "signal", "path", "key", "team", "asker", "question_hash")
 
 
 def keep_verdicts(connection: Connection, ids: Sequence[str]) -> None:

@@ -14,7 +14,9 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
+from ...calibration.clusters import first_of_each
 from .engine import transaction
+from .labelled import counted_by
 from .outlasting import counted_until, not_given, read_kept_answers
 from .tables import answers, promised_verdicts, verdicts
 from .verdicts import PICKED
@@ -33,7 +35,9 @@ class PromisedAnswers:
         told_at: time of each verdict, seconds since 1970.
         covered: the promises that cover each.
         groups: group of each, by name of the column; without the user if retention deleted the answer.
+        sender: the key whose client sent each; None for people, graders, imports, and clients without a named key.
         volunteered: number of verdicts on answers that were not drawn; they do not count.
+        first: whether each is the first of its user or conversation and of its question; the others depend on it. `counted_by`: what was known of these.
     """
 
     wrong: NDArray[np.float64]
@@ -41,7 +45,10 @@ class PromisedAnswers:
     told_at: NDArray[np.float64]
     covered: tuple[frozenset[str], ...]
     groups: tuple[dict[str, str], ...]
+    sender: NDArray[np.object_]
+    first: NDArray[np.bool_]
     volunteered: int
+    counted_by: tuple[str, ...] = ()
 
 
 def in_sample(answer_id: str, share: float) -> bool:
@@ -82,13 +89,20 @@ def read_promised(
         for row in _latest(rows)
         if (drawn := lots.get(row["id"]) if alone else _drawn(row, share, least)) is not None
     ]
+    asker, question, sender = np.array(
+        [(row["asker"], row["question_hash"], row["key"] if row["kind"] == "client" else None) for row, _ in counted],
+        dtype=object,
+    ).reshape(-1, 3).T  # fmt: skip
     return PromisedAnswers(
         wrong=np.array([1.0 - row["correct"] for row, _ in counted]),
         drawn=np.array([drawn for _, drawn in counted]),
         told_at=np.array([row["created_at"] for row, _ in counted]),
         covered=tuple(frozenset((row["promised"] or {}).get("covered", ())) for row, _ in counted),
         groups=tuple(_groups(row) for row, _ in counted),
+        sender=sender,
+        first=np.isin(np.arange(len(counted)), first_of_each(asker, question)),
         volunteered=len({row["id"] for row in rows}) - len(counted),
+        counted_by=counted_by(asker, question),
     )
 
 
@@ -97,7 +111,7 @@ def _stored(*, route: str, certificate: str, kinds: Sequence[str], since: float)
     a, v = answers.c, verdicts.c
     return (
         sa.select(v.id.label("verdict_id"), v.correct, v.kind, v.propensity, v.created_at, a.id, a.promised)
-        .add_columns(a.model, a.signal, a.path, a.key, a.team, a.user_hash)
+        .add_columns(a.model, a.signal, a.path, a.key, a.team, a.asker, a.question_hash, a.user_hash)
         .add_columns(a.story[("place", "regime")].as_integer().label("regime"), sa.false().label("outlasts"))
         .join_from(verdicts, answers)
         .where(a.route == route, a.certificate == certificate, v.fd.is_not(None), v.kind.in_(kinds))
@@ -110,7 +124,8 @@ def _outlasting(*, route: str, certificate: str, kinds: Sequence[str], since: fl
     c = promised_verdicts.c
     return (
         sa.select(c.verdict_id, c.correct, c.kind, c.propensity, c.created_at, c.answer_id.label("id"), c.promised)
-        .add_columns(c.model, c.signal, c.path, c.key, c.team, sa.null().label("user_hash"), c.regime)
+        .add_columns(c.model, c.signal, c.path, c.key, c.team, c.asker, c.question_hash)
+        .add_columns(sa.null().label("user_hash"), c.regime)
         .add_columns(sa.true().label("outlasts"))
         .where(c.route == route, c.certificate == certificate, c.kind.in_(kinds), c.created_at >= since)
     )

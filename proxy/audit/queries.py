@@ -75,6 +75,7 @@ class LabelledAnswers:
     Attributes:
         route, map_id, model, signal: names; None without one.
         marker, served_marker: marker of the draft, and of the served answer (`hours.served_marker`); None for a claim.
+        asker, question: pseudonyms of whom each was for and of its question; None: not known. Verdicts that share one depend on each other.
         raw, calibrated, perceived: (alpha, beta); NaN in `perceived` if not measured.
         correct: 0..1.
         fd_raw, fd, fd_perceived: nats; NaN if not measured.
@@ -88,6 +89,8 @@ class LabelledAnswers:
     signal: NDArray[np.object_]
     marker: NDArray[np.object_]
     served_marker: NDArray[np.object_]
+    asker: NDArray[np.object_]
+    question: NDArray[np.object_]
     raw: tuple[NDArray[np.float64], NDArray[np.float64]]
     calibrated: tuple[NDArray[np.float64], NDArray[np.float64]]
     perceived: tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -110,6 +113,8 @@ class LabelledAnswers:
             self.signal[chosen],
             self.marker[chosen],
             self.served_marker[chosen],
+            self.asker[chosen],
+            self.question[chosen],
             (self.raw[0][chosen], self.raw[1][chosen]),
             (self.calibrated[0][chosen], self.calibrated[1][chosen]),
             (self.perceived[0][chosen], self.perceived[1][chosen]),
@@ -153,7 +158,7 @@ def labelled_claims(connection: Connection, period: Period, route: str | None = 
 
 def _names(marker: sa.ColumnElement[Any], served: sa.ColumnElement[Any]) -> Sequence[sa.ColumnElement[Any]]:
     a = answers.c
-    return a.route, a.map_id, a.model, a.signal, marker, served
+    return a.route, a.map_id, a.model, a.signal, marker, served, a.asker, a.question_hash
 
 
 def _newest(v: Any, period: Period, route: str | None) -> Sequence[sa.ColumnElement[bool]]:
@@ -170,8 +175,8 @@ def _within(v: Any, period: Period) -> Sequence[sa.ColumnElement[bool]]:
 
 def _columns(fetched: Sequence[Any]) -> LabelledAnswers:
     rows = sorted(fetched[:MAX_LABELLED], key=lambda row: -row.created_at)
-    names = np.array([tuple(row[:6]) for row in rows], dtype=object).reshape(-1, 6)
-    columns = np.array([tuple(row[6:]) for row in rows], dtype=np.float64).reshape(-1, 11).T
+    names = np.array([tuple(row[:8]) for row in rows], dtype=object).reshape(-1, 8)
+    columns = np.array([tuple(row[8:]) for row in rows], dtype=np.float64).reshape(-1, 11).T
     return LabelledAnswers(
         created_at=columns[0],
         route=names[:, 0],
@@ -180,6 +185,8 @@ def _columns(fetched: Sequence[Any]) -> LabelledAnswers:
         signal=names[:, 3],
         marker=names[:, 4],
         served_marker=names[:, 5],
+        asker=names[:, 6],
+        question=names[:, 7],
         raw=(columns[1], columns[2]),
         calibrated=(columns[3], columns[4]),
         perceived=(columns[5], columns[6]),

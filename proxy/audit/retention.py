@@ -8,10 +8,12 @@ what promises rest on is kept (`outlasting`). Every deletion is recorded in `cha
 from __future__ import annotations
 
 import math
+import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -24,8 +26,8 @@ from .engine import transaction
 from .hours import drop_sums
 from .operators import note_change
 from .outlasting import keep_answers, keep_verdicts
-from .rows import user_hash
-from .tables import answers, chains, claim_verdicts, texts, verdicts
+from .rows import asker_of, user_hash
+from .tables import answers, chains, claim_verdicts, promised_verdicts, texts, verdicts
 
 ROWS_AT_A_TIME = 1000
 """Number of rows in one transaction, which limits how long writers wait."""
@@ -121,13 +123,18 @@ def erase(
     Raises:
         StoreError: the store cannot be written.
     """
+    lot = secrets.token_hex(8)  # verdicts on these answers still depend on each other
     concerned: sa.ColumnElement[bool] = answers.c.id.in_(names) | answers.c.response_id.in_(names)
     if user is not None:
-        concerned = answers.c.user_hash == user_hash(user, key)
+        asker = asker_of("user", user, key)
+        concerned = (answers.c.user_hash == user_hash(user, key)) | (answers.c.asker == asker)
     with transaction(engine, "write") as connection:
         ids = list(connection.execute(sa.select(answers.c.id).where(concerned)).scalars())
         for start in range(0, len(ids), ROWS_AT_A_TIME):
-            _erase(connection, ids[start : start + ROWS_AT_A_TIME], time.time())
+            _erase(connection, ids[start : start + ROWS_AT_A_TIME], time.time(), f"erased:{lot}")
+        if user is not None:
+            theirs = sa.update(promised_verdicts).where(promised_verdicts.c.asker == asker)
+            connection.execute(theirs.values(asker=f"erased:{lot}", question_hash=None))
         if ids:
             note_change(
                 connection,
@@ -179,8 +186,10 @@ def _purge_texts(engine: sa.Engine, route: str | None, before: float, now: float
         yield len(rows)
 
 
-def _erase(connection: sa.Connection, ids: Sequence[str], now: float) -> None:
-    erased = {"erased_at": sa.func.coalesce(answers.c.erased_at, now), "user_hash": None, "salt": None}
+def _erase(connection: sa.Connection, ids: Sequence[str], now: float, asker: str | None = None) -> None:
+    """Erase texts; with a new `asker` also the pseudonyms, which retention leaves until the row goes."""
+    erased: dict[str, Any] = {"erased_at": sa.func.coalesce(answers.c.erased_at, now), "user_hash": None, "salt": None}
+    erased |= {} if asker is None else {"asker": asker, "question_hash": None}
     connection.execute(sa.update(answers).where(answers.c.id.in_(ids)).values(erased))  # first: verdicts wait for it
     connection.execute(sa.delete(texts).where(texts.c.answer_id.in_(ids)))
     for table in (verdicts, claim_verdicts):

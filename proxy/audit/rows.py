@@ -11,7 +11,7 @@ from dataclasses import asdict
 from functools import lru_cache
 from itertools import chain as in_a_row
 from operator import itemgetter
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import orjson
 import sqlalchemy as sa
@@ -44,10 +44,28 @@ def prepare(entry: Entry, key: bytes) -> Prepared:
     )
     row["store_text"] = entry.store_text if entry.texts is not None else None
     row["user_hash"] = user_hash(entry.user, key) if entry.user else None
+    if entry.texts is not None or entry.conversation is not None:
+        row |= _origin(entry, entry.texts.question if entry.texts else None, key)
     if private or row["user_hash"]:
         row["salt"] = secrets.token_hex(16)
         row["digest"] = chain.digest(row["salt"], row["user_hash"], private)
     return Prepared(row, private | {"answer_id": row["id"]} if private else None)
+
+
+def _origin(entry: Entry, question: str | None, key: bytes) -> Row:
+    """Pseudonyms of whom the answer was for and of its question. Where no text may be kept, what is said in it has one only by a key."""
+    may_tell = entry.store_text != "none" or key
+    conversation = entry.conversation if may_tell else None
+    asked = " ".join((question or "").casefold().split()) if may_tell else ""
+    return {
+        "asker": asker_of("user", entry.user, key) if entry.user else asker_of("conversation", conversation, key),
+        "question_hash": user_hash(f"question {asked}", key)[:16] if asked else None,
+    }
+
+
+def asker_of(kind: Literal["user", "conversation"], name: str | None, key: bytes) -> str | None:
+    """The pseudonym of a user or a conversation, by which verdicts are told that depend on each other."""
+    return f"{kind}:{user_hash(f'{kind} {name}', key)[:16]}" if name else None
 
 
 def user_hash(user: str, key: bytes) -> str:

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from ..errors import StoreError
 from .tables import metadata
 
-HEAD = "0016"
+HEAD = "0017"
 """The newest migration; a test holds it against the files in `migrations/versions`."""
 MIGRATION_S = 60
 """SQLite: seconds that a starting process waits for another one's migration."""

@@ -16,6 +16,16 @@ metadata = sa.MetaData(
     }
 )
 
+
+def _origin_columns() -> list[sa.Column[Any]]:
+    """Columns by which verdicts are told that depend on each other."""
+    asker = "pseudonym of whom the answer was for: user:..., else conversation:...; erased:... after an erasure"
+    return [
+        sa.Column("asker", sa.String(32), comment=asker),
+        sa.Column("question_hash", sa.String(16), comment="pseudonym of the question"),
+    ]
+
+
 answers = sa.Table(
     "answers",
     metadata,
@@ -90,6 +100,7 @@ answers = sa.Table(
         sa.String(64),
         comment="the draft's one epistemic marker; <no_hedge>, <several>; null: not English, or no confidence",
     ),
+    *_origin_columns(),
     sa.Index("ix_answers_route_created_at", "route", "created_at"),
     sa.Index(
         "ix_answers_counted",
@@ -407,6 +418,7 @@ promised_verdicts = sa.Table(
     sa.Column("key", sa.String(64)),
     sa.Column("team", sa.String(64)),
     sa.Column("regime", sa.Integer, comment="number of the map's regime that the question belongs to"),
+    *_origin_columns(),
     sa.Index("ix_promised_verdicts_certificate", "certificate"),
     comment="Of judged answers that retention deleted, what the watch over promises reads: no text, no user.",
 )

@@ -19,6 +19,7 @@ from ..services.verdicts import consider
 from ..types import Json, Key
 from ..upstreams.dialects.served import short_id
 from .exchange import Exchange
+from .splitting import conversation_of
 
 log = structlog.get_logger(__name__)
 
@@ -68,8 +69,8 @@ async def _recorded(
     """Write the row; returns the error that replaces the answer, as `finish` does."""
     route = result.job.route
     refusal: StoreUnavailable | None = None
+    store_text = route.store_text or services.settings.audit.store_text
     if result.begun_ns:
-        store_text = route.store_text or services.settings.audit.store_text
         write = partial(entry, store_text=store_text, response_id=response_id)
         may_spool = route.on_failure == "pass" or result.status in (Status.FAILED, Status.CANCELLED)
         if not await _durable(services, write(result, http_status=http_status), may_spool) and not may_spool:
@@ -77,7 +78,7 @@ async def _recorded(
             failed = result.ended(Status.FAILED, refusal.code)
             await _durable(services, write(failed, http_status=refusal.status), may_spool=True)
     elif route.audit or result.job.mode != "off":
-        services.audit.enqueue(entry(result, "none", http_status=http_status))
+        services.audit.enqueue(entry(result, store_text, http_status=http_status))
     return refusal
 
 
@@ -154,11 +155,13 @@ def entry(
     if job.key is not None:
         row |= {"key": job.key.name, "team": job.key.team, "tokens_answer": result.relayed.total}
     if not result.begun_ns:
-        return Entry(row | ({"story": {"cause": result.cause}} if result.cause else {}), user=job.user)
+        known = {"story": {"cause": result.cause}} if result.cause else {}
+        asker = conversation_of(job) if job.arm is not None else None  # arms are compared by askers
+        return Entry(row | known, None, job.user, store_text, asker)
     samples = tuple(sample.text for sample in result.drawn.samples)
     claims = tuple(claim.statement for claim in result.claims) or None
     texts = Texts(job.question, result.draft, result.text, result.served, samples, claims)
-    return Entry(row | _figures(result, response_id), texts, job.user, store_text)
+    return Entry(row | _figures(result, response_id), texts, job.user, store_text, conversation_of(job))
 
 
 def _figures(result: Result, response_id: str | None) -> Row:

@@ -27,8 +27,16 @@ def _together(by: str, headers: Mapping[str, str], job: Job, body: Json) -> tupl
         value = {"user": user_of(body), "key": _key(headers, job), "conversation": None}[by]
     if value:
         return by, value.encode("utf-8", "replace")
-    parts = (_key(headers, job), user_of(body), _opening(body))
-    return "conversation", "\0".join(part or "" for part in parts).encode("utf-8", "replace")
+    return "conversation", _conversation(headers, job, body).encode("utf-8", "replace")
+
+
+def conversation_of(job: Job) -> str | None:
+    """What tells the conversation of a request from others; None if its beginning is no text."""
+    return _conversation(job.headers, job, job.body) if _opening(job.body) else None
+
+
+def _conversation(headers: Mapping[str, str], job: Job, body: Json) -> str:
+    return "\0".join(part or "" for part in (_key(headers, job), user_of(body), _opening(body)))
 
 
 def _key(headers: Mapping[str, str], job: Job) -> str | None:

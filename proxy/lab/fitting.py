@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ...calibration import FittedMap
+from ...calibration import FittedMap, clusters
 from ...calibration.fitting import fit_map
 from ...calibration.maps.base import apply_map
 from ...calibration.refit import DECIDING, Refit, refit
 from ..audit.engine import Engine
-from ..audit.labelled import count_by_map, read_labelled
+from ..audit.labelled import Labelled, count_by_map, read_labelled
 from ..config import Route
 from ..errors import InputError
 from ..services.active_map import ActiveMaps
@@ -125,8 +126,14 @@ class RouteRefit:
         return {
             "route": self.route, "version": self.version, "in_use": self.in_use, "n_fitted": result.fitted.provenance.n,
             "n_compared": result.n, "grades_left_out": self.grades_left_out, "is_better": result.is_better, "activated": activated,
-            "metrics": metrics, "notes": list(result.fitted.provenance.notes),
+            "metrics": metrics, "notes": list(result.fitted.provenance.notes), "one_key": result.one_key,
         }  # fmt: skip
+
+
+def together(labelled: Labelled) -> NDArray[np.intp]:
+    """The cluster of each verdict: its user or conversation, else its question, else its answer."""
+    named = zip(labelled.asker, labelled.question, labelled.asked_at, strict=True)
+    return clusters.together([asker or question or str(asked_at) for asker, question, asked_at in named])
 
 
 def refit_route(
@@ -164,7 +171,7 @@ def refit_route(
     result = refit(
         labelled.raw_alpha[order], labelled.raw_beta[order], labelled.correct[order], in_use.map,
         kind=kind, train_fraction=train_fraction, drawn=labelled.picked[order] == 0.0, rng=np.random.default_rng(0),
-        groups=labelled.asked_at[order] if claims else None, signal=signal, model=route.model or "",
+        groups=together(labelled)[order], senders=labelled.sender[order], signal=signal, model=route.model or "",
     )  # fmt: skip
     name = version or version_of(result.fitted, kind, route.name, *(["claims"] if claims else []))
     maps.registry.add(name, result.fitted)

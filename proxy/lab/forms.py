@@ -29,6 +29,8 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "cluster_ids": ("cluster_ids", "semantic_ids"),
     "id": ("id",),
     "answer_id": ("answer_id", "id"),
+    "asker": ("asker", "user", "user_id", "conversation", "conversation_id", "session_id", "thread_id"),
+    "question_hash": ("question_hash",),
     "dataset": ("dataset",),
     "propensity": ("propensity",),
 }

@@ -50,7 +50,7 @@ class Records:
         most_samples: largest number of answers in a row; 0 if all rows were already measured.
         graded_by: the fields with right answers by which rows without a label were graded.
         picked: whether the review queue selected the answer by its confidence, shape (n,).
-        groups: of each row the answer that it is about or a claim of, shape (n,); None if no two rows are of one answer.
+        groups: of each row the user or conversation, else the question, else the answer that it is about or a claim of, shape (n,); None if no two rows share one.
         measured_by: for a signal that is itself learned from outcomes, the columns of all rows as learned on some of them; see `fit_map`.
     """
 
@@ -117,7 +117,7 @@ class _Gathered:
     correct: list[bool] = field(default_factory=list)
     picked: list[bool] = field(default_factory=list)
     questions: list[str] = field(default_factory=list)
-    answers: list[str] = field(default_factory=list)
+    clusters: list[str] = field(default_factory=list)
     models: set[str] = field(default_factory=set)
     graded_by: set[str] = field(default_factory=set)
     bad: list[BadRow] = field(default_factory=list)
@@ -142,7 +142,7 @@ class _Gathered:
         self.correct.append(correct)
         self.picked.append(isinstance(row, Measured) and row.picked)
         self.questions.append(row.question)
-        self.answers.append(f"answer {row.answer_id}" if row.answer_id else f"row {len(self.answers)}")
+        self.clusters.append(row.asker or row.question_hash or row.answer_id or f"row {len(self.clusters)}")
         self.models.add(row.model)
         if isinstance(row, Measured):
             self.stated += row.stated
@@ -158,7 +158,7 @@ class _Gathered:
         )
         correct = np.array(self.correct, dtype=np.float64)
         model = next(iter(self.models)) if len(self.models) == 1 else ""
-        groups = groups_of(self.answers, len(self.answers))
+        groups = groups_of(self.clusters, len(self.clusters))
         return {
             name: Records(
                 betas[:, i, 0], betas[:, i, 1], correct, tuple(self.questions), model, tuple(self.bad), self.unsettled, self.other_signal,

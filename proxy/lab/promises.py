@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ...calibration import FittedMap
 from ...calibration.arrays import FloatArray
+from ...calibration.clusters import first_of_each, rests_on
 from ...calibration.drift import compare, raw_histogram
 from ...calibration.errors import CalibrationError, NotEnoughData
 from ...calibration.fitting import data_hash
@@ -35,6 +36,8 @@ from .rows import confidence_of, is_picked
 
 PICKED_ROWS = "picked by the review queue for their confidence"
 """Reason for leaving verdicts out: they are not a random sample of served answers."""
+REPEATED = "of a user, conversation or question that has one already, or about one answer: by lot one of each counts"
+"""Reason for leaving labels out that depend on others."""
 UNDRAWN = "without a lot of their own, beside answers drawn with unequal probabilities"
 THINNED = "by lot, so that answers drawn with unequal probabilities count alike"
 """Reasons for leaving labels out if `propensity` is not the same for all."""
@@ -51,6 +54,7 @@ class Labels:
     Attributes:
         confidence: calibrated means.
         correct: 0..1, 1 = right.
+        sender: the key whose client sent each; None for people, graders, imports, and where it is not known.
         map_id: the map whose means these are; None: uncalibrated.
         about: their origin, as text.
         notes: remarks on how they were collected.
@@ -67,6 +71,7 @@ class Labels:
     notes: tuple[str, ...] = ()
     left_out: Mapping[str, int] = field(default_factory=dict)
     bad: tuple[BadRow, ...] = ()
+    sender: NDArray[np.object_] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +114,14 @@ def certify(labels: Labels, wishes: Sequence[Wish], confidence: float, now: date
     """
     if labels.correct.size == 0:
         raise NotEnoughData(f"{labels.about}: no labelled answer to learn from")
-    outcome = learn(labels.confidence, labels.correct, wishes, level=1.0 - confidence)
+
+    def learned(kept: NDArray[np.intp] | slice) -> Outcome:
+        return learn(labels.confidence[kept], labels.correct[kept], wishes, level=1.0 - confidence)
+
+    outcome = learned(slice(None))
+    if outcome.certified and labels.sender is not None:
+        key = rests_on(labels.sender, lambda kept: kept.size > 0 and learned(kept).certified)
+        outcome = outcome if key is None else _of_one_key(outcome, key, alone=set(labels.sender) == {key})
     if outcome.thresholds is None:
         return Certified(labels, outcome, confidence, None)
     digest = data_hash(labels.confidence, labels.correct)
@@ -133,6 +145,14 @@ def certify(labels: Labels, wishes: Sequence[Wish], confidence: float, now: date
     return Certified(labels, outcome, confidence, certificate)
 
 
+def _of_one_key(outcome: Outcome, key: str, *, alone: bool) -> Outcome:
+    """The outcome of labels that bear it out only with those that one key's client sent: nothing is certified on its word, unless all are its own."""
+    if alone:
+        return replace(outcome, notes=(*outcome.notes, f"All labels are verdicts of the client of key {key!r}."))
+    note = f"Without the verdicts of the client of key {key!r} these labels do not bear it out, and no promise rests on one client's word."
+    return replace(outcome, thresholds=None, notes=(*outcome.notes, note))
+
+
 def read_labels(path: Path, *, map_id: str | None = None, fitted: FittedMap | None = None, route: str = "") -> Labels:
     """Labelled answers of a file: `confidence` (calibrated), or `alpha` and `beta`, which the map calibrates; and `correct`.
 
@@ -149,7 +169,7 @@ def read_labels(path: Path, *, map_id: str | None = None, fitted: FittedMap | No
     """
     rows: list[_LabelledRow] = []
     bad: list[BadRow] = []
-    seen: dict[object, float | None] = {}
+    seen: dict[object, _LabelledRow] = {}
     left_out = {"without a label": 0, "there twice": 0, PICKED_ROWS: 0}
     for line, content in read_objects(path):
         try:
@@ -159,15 +179,22 @@ def read_labels(path: Path, *, map_id: str | None = None, fitted: FittedMap | No
         if isinstance(row, BadRow):
             bad.append(row)
         elif row.name is not None and row.name in seen:
-            if None not in (seen[row.name], row.correct) and seen[row.name] != row.correct:
-                raise InputError(f"{path}, line {line}: {row.name!r} has two labels that contradict each other")
+            earlier = seen[row.name]
+            if None not in (earlier.correct, row.correct) and earlier.correct != row.correct:
+                alike = (earlier.mean, earlier.alpha, earlier.beta) == (row.mean, row.alpha, row.beta)
+                why = (
+                    "has two labels that contradict each other"
+                    if alike
+                    else "has several confidences and labels: say in `claim` which claim of the answer each row is of"
+                )
+                raise InputError(f"{path}, line {line}: {row.name!r} {why}")
             left_out["there twice"] += 1
         else:
             left_out["without a label"] += row.correct is None
             left_out[PICKED_ROWS] += row.correct is not None and row.picked
             rows += [row] if row.correct is not None and not row.picked else []
             if row.name is not None:
-                seen[row.name] = row.correct
+                seen[row.name] = row
     maps = {row.map_id for row in rows}
     if map_id is None and len(maps) > 1:
         names = ", ".join(str(name) for name in sorted(maps, key=str))
@@ -176,12 +203,17 @@ def read_labels(path: Path, *, map_id: str | None = None, fitted: FittedMap | No
         )
     rows, unequal = _drawn_alike(rows)
     left_out |= unequal
+    asker, question, answer = np.array([row.clusters for row in rows], dtype=object).reshape(-1, 3).T
+    varied = len(set(question)) >= ONE_SIDED  # else it is an instruction, which tells no row from another
+    alone = _one_of_each(asker, answer, *([question] if varied else []))
+    left_out[REPEATED] = len(rows) - alone.size
+    rows = [rows[i] for i in alone]
     means = _means(path, rows, fitted)
     correct = np.array([row.correct for row in rows], dtype=np.float64)
     only = next(iter(maps), None) if map_id is None else map_id
     about = f"{correct.size:,} labelled answers of a file"
     used = {reason: count for reason, count in left_out.items() if count}
-    return Labels(means, correct, only, about, route, fitted.provenance.signal if fitted else "", left_out=used, bad=tuple(bad))  # fmt: skip
+    return Labels(means, correct, only, about, route, fitted.provenance.signal if fitted else "", left_out=used, bad=tuple(bad), sender=np.array([row.sender for row in rows], dtype=object))  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +228,8 @@ class _LabelledRow:
     map_id: str | None
     picked: bool
     lot: float
+    clusters: tuple[str | None, str | None, str | None]
+    sender: str | None
 
 
 def _parsed(content: Mapping[str, Any], with_map: bool) -> _LabelledRow:
@@ -211,17 +245,33 @@ def _parsed(content: Mapping[str, Any], with_map: bool) -> _LabelledRow:
     name = form.get("id")
     if not isinstance(name, str | int):
         name = json.dumps(content, sort_keys=True, default=str) if "question" in content else None
+    elif form.get("claim") is not None:
+        name = f"{name}, claim {form['claim']}"
     is_raw = isinstance(form.get("raw"), dict) or form.get("raw_alpha") is not None
     map_id = form.get("map_id") if is_raw and not with_map else None
-    picked, lot = is_picked(form), _lot(form)
+    known = is_picked(form), _lot(form), _clusters(form), form.get("key") if form.get("kind") == "client" else None
     if form.get("confidence") is not None:
-        return _LabelledRow(name, correct, _share("confidence", form["confidence"]), 1.0, 1.0, map_id, picked, lot)
+        return _LabelledRow(name, correct, _share("confidence", form["confidence"]), 1.0, 1.0, map_id, *known)
     held = confidence_of(form, served=not with_map)
     if held is None:
         raise ValueError(
             f"expected one of {names_of('confidence')}, 'counts', or 'alpha' and 'beta'. {found_in(content)}"
         )
-    return _LabelledRow(name, correct, None, held[0].alpha, held[0].beta, map_id, picked, lot)
+    return _LabelledRow(name, correct, None, held[0].alpha, held[0].beta, map_id, *known)
+
+
+def _clusters(form: Json) -> tuple[str | None, str | None, str | None]:
+    """Whom, what question and which answer a row is of, as far as it says so; rows that share one depend on each other."""
+    named = (form.get(name) for name in ("asker", "question_hash", "answer_id"))
+    asker, question, answer = (None if name in (None, "") else str(name) for name in named)
+    asked = form.get("question")
+    return asker, question or (asked if isinstance(asked, str) and asked else None), answer
+
+
+def _one_of_each(*clusters: NDArray[np.object_]) -> NDArray[np.intp]:
+    """The indices of labels of which no two share a cluster: by lot, with a fixed seed."""
+    order = np.random.default_rng(0).permutation(clusters[0].size)
+    return np.sort(order[first_of_each(*(key[order] for key in clusters))])
 
 
 def _lot(form: Json) -> float:
@@ -307,6 +357,9 @@ def route_labels(engine: Engine, maps: ActiveMaps, route: Route, *, since: float
     picked = judged.correct.size - labelled.correct.size
     kept, unequal = _alike(labelled.lot)
     labelled = labelled.rows(kept)
+    alone = _one_of_each(labelled.asker, labelled.question)
+    unequal[REPEATED] = labelled.correct.size - alone.size
+    labelled = labelled.rows(alone)
     left_out = {reason: n for reason, n in ({PICKED_ROWS: picked} | unequal).items() if n}
     when = f" since {datetime.fromtimestamp(since, UTC):%Y-%m-%d %H:%M} (UTC)" if since else ""
     if labelled.correct.size == 0 and picked:
@@ -327,8 +380,9 @@ def route_labels(engine: Engine, maps: ActiveMaps, route: Route, *, since: float
     about = f"{labelled.correct.size:,} verdicts ({', '.join(kinds)}) on answers of route {route.name}{when}"
     means = labelled.mean if as_served else in_use.map.means(raw)
     return Labels(
-        means, labelled.correct, in_use.version, about, route.name, route.signal, route.model or "", notes, left_out
-    )
+        means, labelled.correct, in_use.version, about, route.name, route.signal, route.model or "", notes, left_out,
+        sender=labelled.sender,
+    )  # fmt: skip
 
 
 def _refuse_praise(engine: Engine, route: Route, since: float, kinds: Iterable[str]) -> None:

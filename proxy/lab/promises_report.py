@@ -89,7 +89,7 @@ def _figures(done: PromiseHealth) -> Json:
         }
         for g in done.groups
     ]
-    named = ("promise", "sentence", "limit", "state", *_FIGURES, "threshold", "line")
+    named = ("promise", "sentence", "limit", "state", *_FIGURES, "threshold", "line", "one_key")
     return {name: getattr(done, name) for name in named} | {"groups": groups}
 
 
@@ -155,8 +155,8 @@ def _follows(promise: Json) -> bool:
     again = watch(wrong, level=promise["limit"], drawn=drawn, least=promise["least"], alpha=promise["alpha"])
     figures = [float(getattr(again, name) or 0.0) for name in _FIGURES]
     kept = (
-        promise["state"] == again.state or promise["state"] == "broken"
-    )  # an alarm remains even if its rows were purged
+        promise["state"] in (again.state, "broken") or promise.get("one_key") is not None
+    )  # an alarm remains even if its rows were purged; none is raised on one key's word
     return kept and bool(np.allclose(figures, [float(promise[name] or 0.0) for name in _FIGURES], rtol=1e-4, atol=1e-6))
 
 

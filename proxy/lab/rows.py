@@ -80,6 +80,7 @@ class Measured(BaseModel):
         picked: whether the review queue selected the answer by its confidence (`propensity` 0 in an audit export).
         signal, model, question: as in the row; "" if missing.
         answer_id: of the answer that the row is about, or is a claim of; "" if missing.
+        asker, question_hash: of whom it was for and of its question; "" if missing.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -93,6 +94,8 @@ class Measured(BaseModel):
     model: Text = ""
     question: Text = ""
     answer_id: Name = ""
+    asker: Name = ""
+    question_hash: Name = ""
 
     @property
     def raw(self) -> Beta:
@@ -125,6 +128,8 @@ class Sampled(BaseModel):
     labels: tuple[Label, ...] = ()
     model: Text = ""
     answer_id: Name = ""
+    asker: Name = ""
+    question_hash: Name = ""
 
     @model_validator(mode="after")
     def _ids_fit(self) -> Self:

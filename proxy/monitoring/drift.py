@@ -14,11 +14,13 @@ from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 import structlog
+from numpy.typing import NDArray
 
 from ...calibration import ActiveMap, FittedMap
+from ...calibration.clusters import rests_on, together
 from ...calibration.drift import EXACT, InputTest, SequentialTest, input_test, plausible, sequential_test
 from ...calibration.metrics import smooth_ece_interval
-from ..audit.labelled import Columns, Labelled, read_labelled, read_raw_means
+from ..audit.labelled import Columns, Labelled, has_other_keys, read_labelled, read_raw_means
 from ..audit.operators import Engine, raise_alarm, read_alarms, set_state
 from ..config import Drift, Route, Settings
 
@@ -45,6 +47,8 @@ class RouteHealth:
         map_id: None: uncalibrated.
         n_answers: answers with this map since its last alarm was cleared.
         n_verdicts: verdicts on answers with this map since its last alarm was cleared.
+        n_counted: those of them that the tests of outcomes count, one of each cluster; `counted_by` says what clusters are known by.
+        one_key: the key without whose client's verdicts a test of outcomes would find nothing; no alarm is raised on its word.
         smooth_ece, smooth_ece_low, smooth_ece_high: with a 95 % bootstrap interval.
         fd: mean Faithfulness Divergence, nats.
         evidence: present natural logarithm of the e-process; an alarm is raised at `threshold`.
@@ -60,6 +64,9 @@ class RouteHealth:
     map_age_s: float | None = None
     n_answers: int = 0
     n_verdicts: int = 0
+    n_counted: int = 0
+    counted_by: tuple[str, ...] = ()
+    one_key: str | None = None
     accuracy: float | None = None
     confidence: float | None = None
     smooth_ece: float | None = None
@@ -72,9 +79,16 @@ class RouteHealth:
     alarms: tuple[str, ...] = ()
     checked_at: float = 0.0
 
+    @property
+    def counting(self) -> str:
+        """What the tests of outcomes count, and what only one key says; "" without verdicts."""
+        by = f", one of each {', '.join(self.counted_by)}" if self.counted_by else ""
+        alone = f"; by key {self.one_key!r} alone the map is wrong, no alarm rests on one key" if self.one_key else ""
+        return f"{self.n_counted:,} of {self.n_verdicts:,} verdicts count{by}{alone}" if self.n_verdicts else ""
+
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""
-        return asdict(self)
+        return asdict(self) | {"counting": self.counting}
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,15 +179,17 @@ def _examine(
     past = [alarm for alarm in read_alarms(engine, route=route.name) if alarm.map_id == map_id]
     since = max((alarm.cleared_at for alarm in past if alarm.cleared_at is not None), default=0.0)
     labelled = read_labelled(engine, route=route.name, map_id=map_id, kinds=drift.kinds, verdicts_since=since)
-    outcomes = _outcomes(drift, fitted, labelled)
+    counted = labelled.independent()
+    tests = _outcomes(drift, fitted, counted)
+    outcomes = tests.get(OUTCOMES)
+    one_key = _one_key(engine, drift, route, fitted, counted, tests)
     seen = inputs.get(map_id)
     if seen is None or (seen.since, seen.size) != (since, drift.window):
         seen = Inputs(since, drift.window)
     asked_at, raw = read_raw_means(engine, route=route.name, map_id=map_id, since=seen.end)
     test = _test_inputs(drift, fitted, raw, seen.windows)
     standing = {alarm.kind for alarm in past if alarm.cleared_at is None}
-    standing |= _raise(engine, drift, route, map_id, outcomes, test)
-    standing |= _raise_regimes(engine, route, map_id, _by_regime(drift, fitted, labelled))
+    standing |= _raise(engine, drift, route, map_id, {k: t for k, t in tests.items() if k not in one_key}, test)
     now = time.time()
     age_s = now - fitted.provenance.fitted_at.timestamp()
     against = _reasons(standing, age_s, drift, warnings)
@@ -185,6 +201,9 @@ def _examine(
         map_id=map_id,
         map_age_s=age_s,
         n_answers=seen.windows * seen.size + raw.size,
+        n_counted=counted.correct.size,
+        counted_by=labelled.counted_by,
+        one_key=next(iter(one_key.values()), None),
         evidence=float(outcomes.log_e[-1]) if outcomes is not None else None,
         threshold=outcomes.threshold if outcomes is not None else None,
         input_shift=test.distances[-1].w1 if test is not None and test.distances else seen.shift,
@@ -195,47 +214,50 @@ def _examine(
     return health, seen.and_settled(asked_at, test, now - SETTLED_S)
 
 
-def _outcomes(drift: Drift, fitted: FittedMap, labelled: Labelled) -> SequentialTest | None:
-    """The test of outcomes; half of its alpha allows for the uncertainty of the fit. None without verdicts."""
-    if labelled.correct.size == 0:
-        return None
-    known = fitted.provenance.information
-    nulls = plausible(known, alpha=drift.alpha / 2.0) if known else EXACT
-    return sequential_test(labelled.mean, labelled.correct, alpha=drift.alpha / 2.0, nulls=nulls)
+def _outcomes(drift: Drift, fitted: FittedMap, counted: Labelled) -> dict[str, SequentialTest]:
+    """The tests of outcomes by kind of alarm; half of each alpha allows for the uncertainty of the fit. Empty without verdicts.
 
-
-def _by_regime(drift: Drift, fitted: FittedMap, labelled: Labelled) -> dict[int, SequentialTest]:
-    """The test of outcomes in each regime of a map that depends on questions, because drift in one kind of questions is hidden by the verdicts
-    on all others. The regimes share a quarter of alpha. Half of that allows for the uncertainty of the fit, which saw only the regime's share.
+    Also tested is each regime of a map that depends on questions, because drift in one kind of questions is hidden by the verdicts on all others.
+    The regimes share a quarter of alpha; the fit saw of each only its share.
     """
     known, tests = fitted.provenance.information, {}
-    numbers = [number for number in range(1, regimes_of(fitted) + 1) if (labelled.regime == number).any()]
-    for number in numbers:
-        here = labelled.regime == number
+    parts = {OUTCOMES: (np.ones(counted.correct.size, dtype=np.bool_), drift.alpha / 2.0)}
+    for number in range(1, regimes_of(fitted) + 1):
         # a share of all regimes, also those without verdicts: a level must not depend on the data
-        alpha = drift.alpha / 8.0 / regimes_of(fitted)
-        nulls = plausible([float(value * here.mean()) for value in known], alpha=alpha) if known else EXACT
-        tests[number] = sequential_test(labelled.mean[here], labelled.correct[here], alpha=alpha, nulls=nulls)
+        parts[f"{OUTCOMES} of regime {number}"] = counted.regime == number, drift.alpha / 8.0 / regimes_of(fitted)
+    for kind, (here, alpha) in parts.items():
+        if here.any():
+            nulls = plausible([float(value * here.mean()) for value in known], alpha=alpha) if known else EXACT
+            tests[kind] = sequential_test(counted.mean[here], counted.correct[here], alpha=alpha, nulls=nulls)
     return tests
+
+
+def _one_key(
+    engine: Engine,
+    drift: Drift,
+    route: Route,
+    fitted: FittedMap,
+    counted: Labelled,
+    tests: Mapping[str, SequentialTest],
+) -> dict[str, str]:
+    """By kind, each alarm that would rest on the verdicts of one key's client alone, and that key; where a route has only one key, it may."""
+    found = {}
+    for kind in (kind for kind, test in tests.items() if test.alarm_at is not None):
+
+        def stands(kept: NDArray[np.intp], kind: str = kind) -> bool:
+            test = _outcomes(drift, fitted, counted.rows(kept)).get(kind)
+            return test is not None and test.alarm_at is not None
+
+        key = rests_on(counted.sender, stands)
+        if key is not None and has_other_keys(engine, route=route.name, key=key):
+            log.warning("drift_by_one_key", route=route.name, kind=kind, key=key)
+            found[kind] = key
+    return found
 
 
 def regimes_of(fitted: FittedMap) -> int:
     """Number of regimes of a map; 0 for maps of the confidence alone."""
     return len(getattr(fitted.map, "regimes", ()))
-
-
-def _raise_regimes(engine: Engine, route: Route, map_id: str, tests: Mapping[int, SequentialTest]) -> set[str]:
-    """Raise an alarm for each regime in which the map is wrong; returns the kinds of alarms."""
-    alarms = {f"{OUTCOMES} of regime {number}": test for number, test in tests.items() if test.alarm_at is not None}
-    for kind, test in alarms.items():
-        statistic = float(test.log_e.max())
-        if raise_alarm(
-            engine, route=route.name, map_id=map_id, kind=kind, statistic=statistic, threshold=test.threshold
-        ):
-            log.warning(
-                "drift_alarm", route=route.name, map=map_id, kind=kind, statistic=statistic, threshold=test.threshold
-            )
-    return set(alarms)
 
 
 def _test_inputs(drift: Drift, fitted: FittedMap, raw: Columns, tested: int) -> InputTest | None:
@@ -249,13 +271,11 @@ def _raise(
     drift: Drift,
     route: Route,
     map_id: str,
-    outcomes: SequentialTest | None,
+    tests: Mapping[str, SequentialTest],
     inputs: InputTest | None,
 ) -> set[str]:
     """Raise the alarms of the tests; returns their kinds."""
-    alarms: dict[str, tuple[float, float]] = {}
-    if outcomes is not None and outcomes.alarm_at is not None:
-        alarms[OUTCOMES] = float(outcomes.log_e.max()), outcomes.threshold
+    alarms = {k: (float(t.log_e.max()), t.threshold) for k, t in tests.items() if t.alarm_at is not None}
     if inputs is not None and inputs.alarm_at is not None:
         alarms[INPUTS] = inputs.distances[inputs.alarm_at].p_value, inputs.thresholds[inputs.alarm_at]
     for kind, (statistic, threshold) in alarms.items():
@@ -302,8 +322,10 @@ def _estimates(labelled: Labelled) -> dict[str, Any]:
     }
     binary = (correct == 0.0) | (correct == 1.0)  # the calibration error is defined for labels 0 and 1 only
     if binary.sum() >= 2:
-        error = smooth_ece_interval(
-            mean[binary], correct[binary], rng=np.random.default_rng(labelled.correct.size), resamples=_RESAMPLES
-        )
+        names = [
+            asker or question for asker, question in zip(labelled.asker[last], labelled.question[last], strict=True)
+        ]
+        how: dict[str, Any] = {"rng": np.random.default_rng(labelled.correct.size), "resamples": _RESAMPLES}
+        error = smooth_ece_interval(mean[binary], correct[binary], groups=together(names)[binary], **how)
         estimates |= {"smooth_ece": error.estimate, "smooth_ece_low": error.low, "smooth_ece_high": error.high}
     return estimates

@@ -15,11 +15,13 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
+from ...calibration.clusters import first_of_each, together
 from ...calibration.errors import NotEnoughData
 from ...calibration.metrics import Interval, generalised_ece, smooth_ece, smooth_ece_interval
 from ...calibration.metrics.bootstrap import studentised_interval
 from ..audit.counts import Tally
 from ..audit.hours import PURPOSES
+from ..audit.labelled import counted_by
 from ..audit.queries import LabelledAnswers, Period
 from ..types import Json
 from .diagrams import Reliability, reliability
@@ -43,7 +45,7 @@ QUALITY_STRETCHES = 10
 MIN_VERDICTS = 20
 """Fewest verdicts for an estimate in a time interval."""
 MIN_FOR_INTERVAL = 100
-"""Fewest verdicts for an interval of the Faithfulness Divergence: with fewer it covers too seldom (docs/evidence/levels.md)."""
+"""Fewest independent verdicts for an interval of the Faithfulness Divergence: with fewer it covers too seldom (docs/evidence/levels.md)."""
 RESAMPLES = 80
 INTERVAL_ROWS = 4000
 """Number of newest verdicts from which an interval is computed; the estimate uses all."""
@@ -122,7 +124,7 @@ class Ending:
 @dataclass(frozen=True, slots=True)
 class RouteFigures:
     """The figures of one route or all. `plain` answers were measured and served unchanged. `fd` and `smooth_ece` are of the calibrated confidence, None with too few verdicts,
-    `fd_interval` also with fewer than `MIN_FOR_INTERVAL`.
+    `fd_interval` also with fewer than `MIN_FOR_INTERVAL` of them `independent`: one of each user or conversation and question, as far as `counted_by` is known.
     """
 
     name: str | None
@@ -137,6 +139,8 @@ class RouteFigures:
     tokens: Mapping[str, int]
     milliseconds: float | None
     verdicts: int
+    independent: int
+    counted_by: tuple[str, ...]
     accuracy: float | None
     confidence: float | None
     fd: float | None
@@ -165,7 +169,7 @@ def route_figures(
     raw, fd, ece, ece_raw = None, None, None, None
     if len(labelled) >= MIN_VERDICTS:
         fd, raw = float(np.mean(labelled.fd)), float(np.mean(labelled.fd_raw))
-        ece, ece_raw = _smooth_interval(labelled.calibrated, labelled.correct), _smooth(labelled.raw, labelled.correct)
+        ece, ece_raw = _smooth_interval(labelled), _smooth(labelled.raw, labelled.correct)
     return RouteFigures(
         name=name,
         requests=requests,
@@ -179,6 +183,8 @@ def route_figures(
         tokens=dict(tokens),
         milliseconds=sum(t.milliseconds for t in counted) / requests if requests else None,
         verdicts=len(labelled),
+        independent=first_of_each(labelled.asker, labelled.question).size,
+        counted_by=counted_by(labelled.asker, labelled.question),
         accuracy=float(np.mean(labelled.correct)) if len(labelled) else None,
         confidence=float(np.mean(_means(labelled.calibrated))) if len(labelled) else None,
         fd=fd,
@@ -261,7 +267,7 @@ def quality(labelled: LabelledAnswers) -> Json:
             divergence.append([None] * 4)
             error.append([None] * 4)
             continue
-        fd, ece = fd_interval(some), _smooth_interval(some.calibrated, some.correct)
+        fd, ece = fd_interval(some), _smooth_interval(some)
         ends: tuple[float | None, ...] = (None, None) if fd is None else (fd.low, fd.high)
         divergence.append([*ends, float(np.mean(some.fd)), float(np.mean(some.fd_raw))])
         error.append([ece.low, ece.high, ece.estimate, _smooth(some.raw, some.correct)])
@@ -295,23 +301,29 @@ def _smooth(betas: tuple[Floats, Floats], correct: Floats) -> float:
 
 
 def fd_interval(labelled: LabelledAnswers) -> Interval | None:
-    """The mean Faithfulness Divergence with the interval of the newest verdicts, moved to the mean of all; None where it would not be right."""
+    """The mean Faithfulness Divergence with the interval of the newest verdicts, the wider of those over askers and over questions, moved to the
+    mean of all; None where it would not be right.
+    """
     newest = np.maximum(labelled.fd[:INTERVAL_ROWS], 0.0)  # rounding
-    if newest.size < MIN_FOR_INTERVAL:
+    ways = [together(names[:INTERVAL_ROWS]) for names in (labelled.asker, labelled.question)]
+    if min(way.max(initial=-1) + 1 for way in ways) < MIN_FOR_INTERVAL:
         return None
     try:
-        held = studentised_interval(newest, rng=np.random.default_rng(0))
+        each = [studentised_interval(newest, groups=way, rng=np.random.default_rng(0)) for way in ways]
     except NotEnoughData:
         return None
+    held = max(each, key=lambda interval: interval.high - interval.low)
     part = float(np.mean(labelled.fd)) / held.estimate
     return Interval(held.estimate * part, held.low * part, held.high * part)
 
 
-def _smooth_interval(betas: tuple[Floats, Floats], correct: Floats) -> Interval:
+def _smooth_interval(labelled: LabelledAnswers) -> Interval:
     """The estimate from all verdicts, with the interval of the newest ones, extended to contain the estimate."""
-    mean, y = _means(betas), np.round(correct)
+    mean, y = _means(labelled.calibrated), np.round(labelled.correct)
+    groups = together([asker or question for asker, question in zip(labelled.asker, labelled.question, strict=True)])
+    part = slice(INTERVAL_ROWS)
     newest = smooth_ece_interval(
-        mean[:INTERVAL_ROWS], y[:INTERVAL_ROWS], rng=np.random.default_rng(0), resamples=RESAMPLES
+        mean[part], y[part], rng=np.random.default_rng(0), resamples=RESAMPLES, groups=groups[part]
     )
     if mean.size <= INTERVAL_ROWS:
         return newest

@@ -7,7 +7,7 @@ Retention keeps what the tests need of the rows that it deletes (`hedgerow.proxy
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -15,8 +15,10 @@ import numpy as np
 import structlog
 from numpy.typing import NDArray
 
+from ...calibration.clusters import rests_on
 from ...calibration.promises.certificate import Certificate, Promise
 from ...calibration.promises.watching import Watch, watch, watch_groups
+from ..audit.labelled import has_other_keys
 from ..audit.operators import Engine, raise_alarm, read_alarms, set_state
 from ..audit.promised import PromisedAnswers, read_not_given, read_promised
 from ..config import Promises, Route, Settings
@@ -60,6 +62,7 @@ class PromiseHealth:
         low, high: bounds of the share, each at 95 %, valid at every look.
         evidence: natural logarithm of the e-process against the promise; an alarm is raised at `threshold`.
         groups: groups in which it is broken.
+        one_key: the key without whose client's verdicts the promise would not be shown broken; that raises no alarm.
     """
 
     promise: str
@@ -73,6 +76,7 @@ class PromiseHealth:
     evidence: float
     threshold: float
     groups: tuple[GroupHealth, ...] = ()
+    one_key: str | None = None
 
     @property
     def line(self) -> str:
@@ -88,6 +92,7 @@ class PromiseHealth:
         )
         labels = f"{self.labels:,} label{'' if self.labels == 1 else 's'}"
         known = f"{labels}, {bound}" if self.labels else "no labels yet"
+        known += f"; by key {self.one_key!r} alone it is broken" if self.one_key else ""
         return f"Promise '{self.sentence}': {_STATES[self.state]}, {known}".replace("%", " %").replace("  %", " %")
 
 
@@ -101,6 +106,7 @@ class RoutePromises:
         served_by: how answers are served without one (`promises.without`).
         since: when the certificate was issued, or its alarms were last cleared; seconds since 1970.
         volunteered: number of verdicts that do not count, because their answers were not drawn at random.
+        repeated: number of those that do not, because their user, conversation or question has one; `counted_by` says what was known.
     """
 
     route: str
@@ -109,6 +115,8 @@ class RoutePromises:
     served_by: str
     since: float | None = None
     volunteered: int = 0
+    repeated: int = 0
+    counted_by: tuple[str, ...] = ()
     promises: tuple[PromiseHealth, ...] = ()
     alarms: tuple[str, ...] = ()
     checked_at: float = 0.0
@@ -156,6 +164,7 @@ class Evidence:
         alpha: level of each promise's test.
         since: earlier data do not count; seconds since 1970.
         standing: kinds of alarms that are not cleared.
+        is_shared: whether the route has other keys than the one that sent all of the verdicts, if one did.
     """
 
     judged: PromisedAnswers
@@ -164,6 +173,7 @@ class Evidence:
     alpha: float
     since: float
     standing: frozenset[str]
+    is_shared: bool = True
 
 
 def evidence(engine: Engine, route: Route, certificate: Certificate) -> Evidence:
@@ -179,13 +189,16 @@ def evidence(engine: Engine, route: Route, certificate: Certificate) -> Evidence
     since = max((each.cleared_at for each in alarms if each.cleared_at is not None), default=0.0)
     least = min(how.share, route.grading.share or 1.0)
     asked: dict[str, Any] = {"route": route.name, "certificate": certificate.id, "since": since}
+    judged = read_promised(engine, share=how.share, least=least, kinds=how.kinds, **asked)
+    only = judged.sender[0] if len(set(judged.sender)) == 1 else None
     return Evidence(
-        judged=read_promised(engine, share=how.share, least=least, kinds=how.kinds, **asked),
+        judged=judged,
         not_given=read_not_given(engine, **asked),
         least=least,
         alpha=how.alpha / max(len(certificate.promises), 1),
         since=max(since, certificate.issued_at.timestamp()),
         standing=frozenset(each.kind for each in alarms if each.cleared_at is None),
+        is_shared=only is None or has_other_keys(engine, route=route.name, key=only),
     )
 
 
@@ -199,6 +212,8 @@ def health(route: Route, certificate: Certificate, known: Evidence) -> RouteProm
         served_by="certificate",
         since=known.since,
         volunteered=known.judged.volunteered,
+        repeated=int((~known.judged.first).sum()),
+        counted_by=known.judged.counted_by,
         promises=tuple(
             replace(each, state="broken")
             if f"{PROMISE} {number}" in known.standing
@@ -214,8 +229,8 @@ def rows_of(promise: Promise, judged: PromisedAnswers) -> tuple[NDArray[np.int64
     """Indices of the judged answers that count for a promise, and how wrong each judged answer is."""
     covered = np.array([promise.wish.text in each for each in judged.covered], dtype=bool)
     if promise.wish.subject == "plain_and_wrong":  # a share of all questions, answered or not
-        return np.arange(covered.size), judged.wrong * covered
-    return np.flatnonzero(covered), judged.wrong
+        return np.flatnonzero(judged.first), judged.wrong * covered
+    return np.flatnonzero(covered & judged.first), judged.wrong
 
 
 def _watched(promise: Promise, known: Evidence, how: Promises) -> PromiseHealth:
@@ -225,18 +240,33 @@ def _watched(promise: Promise, known: Evidence, how: Promises) -> PromiseHealth:
             promise, watch(known.not_given, level=limit, alpha=alpha) if limit else _never(known.not_given), ()
         )
     rows, wrong = rows_of(promise, judged)
-    watched = watch(wrong[rows], level=limit, drawn=judged.drawn[rows], least=least, alpha=alpha)
+
+    def test(of: NDArray[np.int64]) -> Watch:
+        return watch(wrong[of], level=limit, drawn=judged.drawn[of], least=least, alpha=alpha)
+
+    def broken(by: str, of: NDArray[np.int64]) -> dict[str, Watch]:
+        names, part = [judged.groups[row][by] for row in of], alpha / len(how.groups)
+        each = watch_groups(names, wrong[of], level=limit, drawn=judged.drawn[of], least=least, alpha=part)
+        return {name: found for name, found in each.items() if found.state == "broken"}
+
+    watched, one_key = test(rows), None
+    if watched.state == "broken":
+        one_key = _one_key(known, rows, lambda kept: test(kept).state == "broken")
     groups = []
     for by in how.groups:
-        these = np.array([row for row in rows if by in judged.groups[row]], dtype=np.int64)
-        names = [judged.groups[row][by] for row in these]
-        if len(set(names)) < 2:
+        of = rows_of(promise, replace(judged, first=np.ones_like(judged.first)))[0] if by == "user" else rows
+        these = np.array([row for row in of if by in judged.groups[row]], dtype=np.int64)
+        if len({judged.groups[row][by] for row in these}) < 2:
             continue
-        part = alpha / len(how.groups)
-        each = watch_groups(names, wrong[these], level=limit, drawn=judged.drawn[these], least=least, alpha=part)
-        broken = {name: of for name, of in each.items() if of.state == "broken"}
-        groups += [GroupHealth(by, name, of.labels, of.share or 0.0, of.low) for name, of in broken.items()]
-    return _health(promise, watched, tuple(groups))
+        for name, found in broken(by, these).items():
+            if _one_key(known, these, lambda kept, by=by, name=name: name in broken(by, kept)) is None:  # type: ignore[misc]
+                groups.append(GroupHealth(by, name, found.labels, found.share or 0.0, found.low))
+    return _health(promise, watched if one_key is None else replace(watched, alarm_at=None), tuple(groups), one_key)
+
+
+def _one_key(known: Evidence, rows: NDArray[np.int64], stands: Callable[[NDArray[np.int64]], bool]) -> str | None:
+    """The key on whose client's verdicts alone a finding rests; where a route has only one key, it may."""
+    return rests_on(known.judged.sender[rows], lambda kept: stands(rows[kept])) if known.is_shared else None
 
 
 def _never(not_given: NDArray[np.float64]) -> Watch:
@@ -247,7 +277,9 @@ def _never(not_given: NDArray[np.float64]) -> Watch:
     return Watch(0.0, not_given.size, share, share or 0.0, share or 0.0, _MOST if first.size else 0.0, 0.0, at)
 
 
-def _health(promise: Promise, watched: Watch, groups: tuple[GroupHealth, ...]) -> PromiseHealth:
+def _health(
+    promise: Promise, watched: Watch, groups: tuple[GroupHealth, ...], one_key: str | None = None
+) -> PromiseHealth:
     return PromiseHealth(
         promise=promise.wish.text,
         sentence=promise.wish.sentence,
@@ -260,6 +292,7 @@ def _health(promise: Promise, watched: Watch, groups: tuple[GroupHealth, ...]) -
         evidence=watched.evidence,
         threshold=watched.threshold,
         groups=groups,
+        one_key=one_key,
     )
 
 

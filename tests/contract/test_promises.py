@@ -3,6 +3,7 @@ broken promise has consequences."""
 
 from __future__ import annotations
 
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from tests.support.upstream import Upstream, says
 from tests.support.waiting import until
 
 CHAT = "/v1/chat/completions"
-BODY = {"model": "m", "messages": [{"role": "user", "content": "What is the capital of Australia?"}]}
+NUMBERS = count(1)
 RIGHT, WRONG, OTHER = "The capital is Canberra.", "The capital is Sydney.", "The capital is Perth."
 SURE, UNSURE, LOST = (
     [RIGHT] * 10,
@@ -33,8 +34,10 @@ def url(tmp_path: Path) -> str:
 
 
 def asked(address: str, upstream: Upstream, answers: list[str], **more: Any) -> httpx.Response:
+    """An answer to a question that nobody has asked before: verdicts on one question count once."""
     upstream.default = says(*answers)
-    return httpx.post(address + CHAT, json=BODY | more, timeout=30)
+    asking = {"role": "user", "content": f"Question {next(NUMBERS)}: What is the capital of Australia?"}
+    return httpx.post(address + CHAT, json={"model": "m", "messages": [asking]} | more, timeout=30)
 
 
 def promised(response: httpx.Response) -> tuple[str, str, list[str], str | None]:

@@ -170,3 +170,28 @@ def test_both_arms_are_compared(serve: Any, upstream: Upstream, tmp_path: Path) 
     assert gaps["tokens"]["on"] > gaps["tokens"]["rest"]
     table = CliRunner().invoke(app, ["audit", "summary", "--config", str(config)], env={"COLUMNS": "160"})
     assert "share with feedback" in table.output
+
+
+@pytest.mark.parametrize("rest", ["shadow", "off"])
+def test_arms_are_compared_by_conversations(serve: Any, upstream: Upstream, tmp_path: Path, rest: str) -> None:
+    """Whatever is asked in one, its first request counts, in both arms; so does one verdict of it."""
+    upstream.default = says(*CAPITALS[AUSTRALIA])
+    address = serve(mode={"on": 0.5, "rest": rest})
+    for number in range(12):
+        for turn in range(3):
+            later = [{"role": "assistant", "content": "Yes."}, {"role": "user", "content": f"{AUSTRALIA} {turn}"}]
+            send(address, f"{AUSTRALIA} {number}", turns=later if turn else [])
+    for row in httpx.get(f"{address}/dashboard/requests.jsonl").text.splitlines():
+        judge(address, json.loads(row)["id"], True)
+    config = tmp_path / "config.yaml"
+    config.write_text(
+        "upstreams: { u: { provider: openai, base_url: http://127.0.0.1:9/v1 } }\n"
+        f"routes: [{{ name: test, upstream: u, mode: {{ on: 50%, rest: '{rest}' }} }}]\naudit: {{ url: 'sqlite:///{tmp_path}/audit.db' }}\n"
+    )
+    (line,) = json.loads(CliRunner().invoke(app, ["audit", "summary", "--config", str(config), "--json"]).output)
+    assert sum(line["arms"]["requests"].values()) == 12
+    gaps = {gap["figure"]: gap for gap in line["arms"]["gaps"]}
+    assert gaps["tokens"]["n_on"] + gaps["tokens"]["n_rest"] == 12
+    assert 0 < gaps["divergence"]["n_on"] <= line["arms"]["requests"]["on"]
+    assert line["verdicts"] >= 2 * line["independent_verdicts"]
+    assert line["counted_by"] == ["conversation", "question"]

@@ -40,8 +40,12 @@ async def fill(
     route: str = "test",
     regime: Sequence[int] | None = None,
     propensity: Sequence[float | None] | None = None,
+    asker: Sequence[str | None] | None = None,
+    question: Sequence[str | None] | None = None,
+    key: Sequence[str | None] | None = None,
 ) -> list[str]:
     """Answers with these agreements under a map, one a second up to now, each with its verdict; their ids."""
+    nobody = [None] * len(agree)
     drawn = propensity or [None] * len(correct)
     alpha = np.asarray(agree, dtype=float)
     a, b = apply_map(map or IdentityMap(), alpha, SAMPLES - alpha)
@@ -53,6 +57,7 @@ async def fill(
             "raw_alpha": alpha[i], "raw_beta": SAMPLES - alpha[i], "alpha": a[i], "beta": b[i],
             "story": None if regime is None else {"place": {"regime": int(regime[i]) or None}},
             "fd_expected": float(a[i] / SAMPLES * faithfulness_divergence(a[i], b[i], 1)),
+            "asker": (asker or nobody)[i], "question_hash": (question or nobody)[i], "key": (key or nobody)[i],
         }
         for i, name in enumerate(names)
     ]  # fmt: skip

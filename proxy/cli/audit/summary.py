@@ -111,6 +111,8 @@ def _figures(line: RouteFigures, claims: ClaimFigures, spent: Money) -> dict[str
         "in_trouble": line.troubled,
         "in_shadow": line.in_shadow,
         "verdicts": line.verdicts,
+        "independent_verdicts": line.independent,
+        "counted_by": list(line.counted_by),
         "accuracy": line.accuracy,
         "mean_confidence": line.confidence,
         "faithfulness_divergence": interval(line.fd_interval) or (None if line.fd is None else [line.fd, None, None]),
@@ -195,6 +197,9 @@ def _print_projections(rows: list[Line]) -> None:
         name = line.name or "all"
         if spent.projection is not None:
             typer.echo(f"{name}: {spent.projection.sentence}")
+        if line.independent < line.verdicts:
+            by = ", ".join(line.counted_by)
+            typer.echo(f"{name}: intervals count {line.independent:,} of {line.verdicts:,} verdicts: one of each {by}")
         if spent.unpriced:
             typer.echo(
                 f"{name}: calibrated answers whose cost is not known: {spent.unpriced:,}; see `prices.models` in docs/costs.md"

@@ -88,5 +88,7 @@ def _print(document: dict[str, Any]) -> None:
     for note in document["notes"]:
         console.print(f"note: {note}", highlight=False, soft_wrap=True)
     verdict = "beats" if document["is_better"] else "does not beat"
+    if document["one_key"] is not None:
+        verdict = f"without the verdicts of key {document['one_key']!r}, on which none may rest alone, does not beat"
     deciding = f"{verdict} what is in use beyond noise, by the {DECIDING.replace('_', ' ')}"
     console.print(f"{deciding}{'; activated' if document['activated'] else ''}", highlight=False)

@@ -159,4 +159,5 @@ def _health(health: dict[str, object] | None) -> str:
         return "not watched"
     error = health["smooth_ece"]
     figures = f", smooth ECE {error:.3f} on {health['n_verdicts']} verdicts" if error is not None else ""
-    return f"{health['status']}{figures}"
+    counting = f"; {health['counting']}" if health["counting"] else ""
+    return f"{health['status']}{figures}{counting}"

@@ -75,7 +75,7 @@ def test_claims_of_one_answer_are_drawn_together_in_a_comparison():
     how = {"kinds": ("identity", "platt"), "reference": ("semantic", "platt"), "resamples": 200}
     compared = compare(signals, y, **how, groups=np.arange(y.size) // 4, rng=np.random.default_rng(0))
     assert compared.n == y.size
-    with pytest.raises(NotEnoughData, match="are of 10 answers; at least 20"):
+    with pytest.raises(NotEnoughData, match="are of 10 clusters; at least 20"):
         compare(signals, y, **how, groups=np.arange(y.size) % 10, rng=np.random.default_rng(0))
 
 

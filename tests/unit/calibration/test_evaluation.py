@@ -109,6 +109,21 @@ def test_a_refit_is_better_than_no_map_and_not_better_than_itself():
     assert {(i.low, i.estimate, i.high) for i in again.difference.values()} == {(0.0, 0.0, 0.0)}
 
 
+@pytest.mark.parametrize(("share", "one_key"), [(0.5, "app"), (1.0, None)])
+def test_a_map_is_not_better_on_the_word_of_one_sender(share, one_key):
+    """Whoever sends every second outcome, always wrong, would have all answers lowered; what the others say bears that out no more."""
+    rng, n = np.random.default_rng(4), 1000
+    raw = rng.uniform(0.6, 0.95, n)
+    sent = rng.random(n) < share
+    correct = np.where(sent, 0.0, rng.random(n) < raw)
+    senders = np.where(sent, "app", np.where(rng.random(n) < 0.5, "other", "third")).astype(object)
+    if share == 1.0:
+        correct[::9] = 1.0
+    made = refit(10 * raw, 10 - 10 * raw, correct, IdentityMap(), senders=senders, rng=np.random.default_rng(0))
+    assert made.one_key == one_key
+    assert made.is_better == (share == 1.0)
+
+
 def test_a_refit_is_compared_on_what_was_drawn_by_lot():
     """What was picked for its confidence teaches the map and is no part of the comparison."""
     a, b, y = traffic()
@@ -149,7 +164,7 @@ def test_a_refit_on_claims_compares_answers_that_the_fit_has_not_seen():
     of = np.arange(y.size) // 8
     made = refit(a, b, y, IdentityMap(), groups=of, train_fraction=0.49, rng=np.random.default_rng(0))
     assert (made.fitted.provenance.n, made.n) == (196, 200)
-    with pytest.raises(NotEnoughData, match="are of 10 answers; at least 20"):
+    with pytest.raises(NotEnoughData, match="are of 10 clusters; at least 20"):
         refit(a, b, y, IdentityMap(), groups=np.arange(y.size) // 20, rng=np.random.default_rng(0))
 
 
@@ -167,7 +182,7 @@ def test_a_fit_on_claims_holds_out_and_resamples_answers():
         )
         assert wide == pytest.approx(wanted, rel=0.35), name
         assert wide > 2.0 * width, name
-    assert together.notes == ("2880 records of 240 answers; those of one answer are taken together",)
+    assert together.notes == ("2880 records of 240 clusters; those of one are taken together",)
     assert answers.notes == alone.notes == ()
     fold = random_folds(*claims, 5, of)
     assert all(np.unique(fold[of == answer]).size == 1 for answer in range(240))
@@ -185,11 +200,11 @@ def test_an_evaluation_of_claims_measures_answers_that_the_fit_has_not_seen():
     assert made.changes["expected_brier"].difference.low < made.changes["expected_brier"].difference.high
     few = evaluate(a, b, y, groups=np.arange(400) // 20, resamples=20, rng=np.random.default_rng(0))
     assert few.changes == {}
-    assert few.fitted.provenance.notes[-1].endswith("records to compare on are of 14 answers; at least 20 are needed")
+    assert few.fitted.provenance.notes[-1].endswith("records to compare on are of 14 clusters; at least 20 are needed")
     one = fit_map("platt", a, b, y, groups=np.zeros(400)).provenance
     assert (one.cross_validation, one.notes) == (
         {},
-        ("no cross-validation: all records are of one answer; at least 5 are needed",),
+        ("no cross-validation: all records are of one cluster; at least 5 are needed",),
     )
     with pytest.raises(NotEnoughData, match="leaves none to measure: all are parts of an answer that the fit has seen"):
         evaluate(a, b, y, groups=np.zeros(400))
@@ -307,3 +322,13 @@ def test_a_studentised_interval_is_refused_where_one_value_decides() -> None:
     with pytest.raises(RangeError, match="values must be >= 0"):
         studentised_interval([0.1, -0.1], rng=rng)
     assert studentised_interval([0.0] * 100, rng=rng).high == pytest.approx(0.0)
+
+
+def test_a_fit_on_clusters_knows_no_more_than_one_record_of_each():
+    """Drift allows for the error of a fit by its information; ten copies of each record teach nothing more."""
+    a, b, y = (np.repeat(column, 10) for column in traffic(200))
+    alone, ten = (
+        fit_map("platt", *traffic(200), folds=0),
+        fit_map("platt", a, b, y, folds=0, groups=np.arange(2000) // 10),
+    )
+    assert ten.provenance.information == pytest.approx(alone.provenance.information)

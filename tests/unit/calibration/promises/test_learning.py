@@ -228,6 +228,19 @@ def test_copies_are_not_evidence() -> None:
         learn(np.tile(confidence, 3), np.tile(confidence > 0.4, 3), parse_all(["plain_wrong <= 5%"]))
 
 
+def test_copies_drawn_at_random_are_not_evidence_either() -> None:
+    """1,500 rows of 300; rounded confidences have equal neighbours with other labels, and sure ones may all be right."""
+    rng, wishes = np.random.default_rng(1), parse_all(["plain_wrong <= 5%"])
+    confidence = rng.random(300) ** 0.2
+    correct, rows = rng.random(300) < confidence, rng.integers(0, 300, 1500)
+    with pytest.raises(CalibrationError, match="they are copies"):
+        learn(confidence[rows], correct[rows], wishes)
+    many = np.round(rng.random(1500) ** 0.2, 2)
+    assert learn(many, rng.random(1500) < many, wishes).n == 1500
+    sure = np.round(1.0 - 0.01 * rng.random(1500), 4)
+    assert learn(sure, np.ones(1500), wishes).certified
+
+
 @pytest.mark.parametrize(("confidence", "correct", "level"), [([1.2], [1], 0.05), ([0.5], [2], 0.05), ([0.5], [1], 0.0), ([np.nan], [1], 0.1)])  # fmt: skip
 def test_values_out_of_range_are_refused(confidence: list[float], correct: list[float], level: float) -> None:
     """Before anything is computed."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -188,3 +189,26 @@ def test_the_interval_of_a_mean_over_more_than_it_is_computed_from_holds_the_mea
     assert fd is not None
     assert fd.estimate == pytest.approx(0.85, abs=0.02)
     assert fd.low < fd.estimate < fd.high < fd.low + 0.4
+
+
+def test_an_interval_counts_askers_and_questions_and_not_verdicts(connection: sa.Connection) -> None:
+    """400 verdicts of 80 users are too few for one; of 400 users on ten questions as well; of 200 users in pairs it is wider than of 400 alone."""
+
+    def of(askers: int, questions: int) -> figures.RouteFigures:
+        alike = queries.labelled(connection, Period(None, NOW)).where(np.zeros(400, dtype=np.int64))  # type: ignore[arg-type]
+        number = np.arange(400)
+        wrong = np.random.default_rng(0).random(askers)[number % askers] < 0.3
+        labelled = replace(
+            alike,
+            fd=np.where(wrong, 2.0, 0.1),
+            asker=np.array([f"user:{i % askers}" for i in number], dtype=object),
+            question=np.array([f"{i % questions}" for i in number], dtype=object),
+        )
+        return figures.route_figures("a", [], labelled, figures.buckets_of("30d", NOW, None))
+
+    alone, pairs = of(400, 400), of(200, 400)
+    assert (pairs.independent, pairs.counted_by) == (200, ("user", "question"))
+    assert alone.fd_interval is not None
+    assert pairs.fd_interval is not None
+    assert pairs.fd_interval.high - pairs.fd_interval.low > 1.2 * (alone.fd_interval.high - alone.fd_interval.low)
+    assert of(80, 400).fd_interval is of(400, 10).fd_interval is None

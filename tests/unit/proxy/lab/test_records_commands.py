@@ -79,7 +79,7 @@ def test_claims_of_one_answer_are_measured_and_resampled_together(tmp_path, name
     assert (together["n_fitted"], together["n"], alone["n"]) == (148, 328, 332), (
         "no claim of the 19th answer, which the fit saw"
     )
-    assert together["provenance"]["notes"][-1] == "148 records of 19 answers; those of one answer are taken together"
+    assert together["provenance"]["notes"][-1] == "148 records of 19 clusters; those of one are taken together"
 
     def width(document):
         low, high = document["expected_brier"]["difference_interval"]
@@ -93,7 +93,7 @@ def test_claims_of_one_answer_are_measured_and_resampled_together(tmp_path, name
     same = next(one for one in by_rows["candidates"] if one["map"] == "identity")
     assert np.ptp(worst["difference_interval"]) > 1.5 * np.ptp(same["difference_interval"])
     printed = run("fit", "--data", data, "--folder", tmp_path / "maps", "--version", "one").stdout
-    assert "note: 480 records of 60 answers; those of one answer are taken together" in printed
+    assert "note: 480 records of 60 clusters; those of one are taken together" in printed
 
 
 def test_a_condition_that_holds_ends_with_1_and_says_by_how_much(tmp_path):

@@ -375,3 +375,32 @@ def test_of_a_user_nothing_outlasts_the_rows(watched: Watched) -> None:
     assert group.name not in str(kept)
     promise = watched.look(**by_user).promises[0]
     assert (promise.labels, promise.groups) == (360, ())
+
+
+@pytest.mark.parametrize("column", ["asker", "question_hash"])
+def test_verdicts_of_one_user_or_question_count_once_also_when_their_rows_are_gone(
+    watched: Watched, column: str
+) -> None:
+    """Three hundred wrong answers to one break nothing; what was left out is counted."""
+    for name in range(3):
+        watched.judge(watched.serve(100, **{column: f"user:{name}"[:16]}), [0.0] * 100)
+    watched.judge(watched.serve(200, created_at=time.time() - 9 * DAY_S), [1.0] * 200)
+    for _ in range(2):
+        report = watched.look(**EVERY)
+        assert (report.promises[0].labels, report.promises[0].state, report.alarms) == (203, "open", ())
+        assert report.repeated == 297
+        assert report.counted_by == (("user",) if column == "asker" else ("question",))
+        watched.forget(0.0001)
+
+
+def test_a_promise_is_not_broken_on_the_word_of_one_key(watched: Watched) -> None:
+    """Clients' verdicts, where they count: what one alone says is shown and raises nothing; with another that agrees it does."""
+    clients = EVERY | {"kinds": ["client"]}
+    for key, wrong in (("a", 0.0), ("b", 0.0), ("c", 0.6)):
+        watched.judge(watched.serve(150, key=key), outcomes(150, wrong), kind="client", source="app")
+    report = watched.look(**clients)
+    assert (report.promises[0].state, report.promises[0].one_key, report.alarms) == ("open", "c", ())
+    assert "by key 'c' alone it is broken" in report.promises[0].line
+    watched.judge(watched.serve(150, key="d"), outcomes(150, 0.6), kind="client", source="app")
+    report = watched.look(**clients)
+    assert (report.promises[0].state, report.promises[0].one_key, report.alarms) == ("broken", None, ("promise 1",))

@@ -261,3 +261,67 @@ def test_a_map_that_reads_questions_is_watched_regime_by_regime(tmp_path: Path, 
     (threshold,) = (alarm.threshold for alarm in read_alarms(engine) if alarm.kind == "outcomes of regime 1")
     engine.dispose()
     assert threshold == pytest.approx(np.log(8.0 * 2.0 / 0.01))
+
+
+def judged_by(tmp_path: Path, **named: list[str | None]) -> RouteHealth:
+    """800 verdicts as the map says, then 300 false ones; of whom they are is given for all."""
+    settings, fitted = settings_of(tmp_path), a_map(tmp_path)
+    agree, correct = phase(2, 800)
+    later = agreement(np.random.default_rng(9), 300)
+
+    async def work() -> None:
+        store = await open_store(settings.audit, lambda _: None)
+        try:
+            outcomes = np.concatenate([correct, np.zeros(300)])
+            await fill(store, np.concatenate([agree, later]), outcomes, map=fitted.map, map_id="one", **named)  # type: ignore[arg-type]
+        finally:
+            await store.aclose()
+
+    asyncio.run(work())
+    return look(settings)
+
+
+ALONE: list[str | None] = [None] * 800
+
+
+@pytest.mark.parametrize(
+    ("named", "counted", "known"),
+    [
+        ({"asker": ALONE + ["user:ada"] * 300}, 801, ("user",)),
+        ({"asker": ALONE + ["conversation:1"] * 300}, 801, ("conversation",)),
+        ({"question": ALONE + ["popular"] * 300}, 801, ("question",)),
+        (
+            {"asker": [f"user:{i}" for i in range(1100)], "question": ALONE + ["popular"] * 300},
+            801,
+            ("user", "question"),
+        ),
+        ({"asker": [f"user:{i % 110}" for i in range(1100)]}, 110, ("user",)),
+    ],
+)
+def test_verdicts_that_depend_on_each_other_count_once(
+    tmp_path: Path, named: Any, counted: int, known: tuple[str, ...]
+) -> None:
+    """Of one user, one conversation or one question that is wrong three hundred times; the figures say what was counted, by what."""
+    health = judged_by(tmp_path, **named)
+    assert (health.status, health.alarms) == ("green", ())
+    assert (health.n_verdicts, health.n_counted, health.counted_by) == (1100, counted, known)
+    assert f"{counted:,} of 1,100 verdicts count, one of each {', '.join(known)}" in health.counting
+
+
+@pytest.mark.parametrize(
+    ("key", "alarms", "one_key"),
+    [
+        (["a", "b"] * 400 + ["c"] * 300, (), "c"),
+        ([None] * 800 + ["c"] * 300, (), "c"),
+        (["a", "b"] * 400 + ["c", "d"] * 150, ("outcomes",), None),
+        (["c"] * 1100, ("outcomes",), None),
+    ],
+)
+def test_no_alarm_rests_on_the_word_of_one_key(
+    tmp_path: Path, key: list[str | None], alarms: tuple[str, ...], one_key: str | None
+) -> None:
+    """Its verdicts are shown as what they are; two keys that agree are heard, and so is the only one that a route has."""
+    health = judged_by(tmp_path, key=key)
+    assert (health.alarms, health.one_key) == (alarms, one_key)
+    assert health.status == ("yellow" if alarms else "green")
+    assert ("by key 'c' alone" in health.counting) == (one_key is not None)

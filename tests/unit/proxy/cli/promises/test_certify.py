@@ -123,6 +123,60 @@ def test_rows_that_are_there_twice_count_once_and_contradictions_stop(tmp_path: 
     run("--data", broken, "-p", "answered_wrong<=30%", "--skip-bad")
 
 
+@pytest.mark.parametrize(
+    "same",
+    [
+        {"user": "u{0}"},
+        {"conversation_id": "c{0}"},
+        {"asker": "user:{0}", "question_hash": "q{0}"},
+        {"question": "What is {0}?"},
+        {"question_hash": "q{0}", "user": "{1}"},
+        {"answer_id": "a{0}"},
+    ],
+)
+def test_labels_that_depend_on_each_other_count_once(tmp_path: Path, same: dict[str, str]) -> None:
+    """Of a user, a conversation, a question or an answer: by lot one of each, and the file says how many that leaves out."""
+    rows = [row | {name: of.format(i // 5, i) for name, of in same.items()} for i, row in enumerate(labelled(1500))]
+    document = json.loads(
+        run("--data", write(tmp_path / "d.jsonl", rows), "-p", "answered_wrong<=30%", "--json").stdout
+    )
+    assert document["n"] == 300
+    (left_out,) = document["left_out"].items()
+    assert left_out[1] == 1200
+    assert "of a user, conversation or question that has one already" in left_out[0]
+
+
+def test_an_instruction_that_all_rows_share_is_no_question(tmp_path: Path) -> None:
+    rows = [row | {"prompt": "Is this right?"} for row in labelled(300)]
+    data = write(tmp_path / "d.jsonl", rows)
+    assert json.loads(run("--data", data, "-p", "answered_wrong<=30%", "--json").stdout)["n"] == 300
+
+
+def test_claims_are_told_apart_and_those_of_an_answer_count_once(tmp_path: Path) -> None:
+    """By the answer's id with `claim`, or by ids of their own with `answer_id`; without either the message says what is missing."""
+    rows = [row | {"id": f"a{i // 5}", "claim": i % 5} for i, row in enumerate(labelled(1500))]
+    data = write(tmp_path / "d.jsonl", rows)
+    assert json.loads(run("--data", data, "-p", "answered_wrong<=30%", "--json").stdout)["n"] == 300
+    untold = write(
+        tmp_path / "u.jsonl", [{name: row[name] for name in ("id", "confidence", "correct")} for row in rows]
+    )
+    assert "say in `claim` which claim" in run("--data", untold, "-p", "answered_wrong<=30%", code=2).stderr
+
+
+@pytest.mark.parametrize(("others", "certified"), [(300, False), (0, True)])
+def test_no_promise_rests_on_the_verdicts_of_one_key(tmp_path: Path, others: int, certified: bool) -> None:
+    """Its client praises; without it the labels bear nothing out. Of a single key all labels are used, and a note says so."""
+    praise = [row | {"correct": True, "key": "app", "kind": "client"} for row in labelled(600)]
+    rest = [
+        row | {"id": f"r{i}", "key": f"k{i % 9}", "kind": "client", "correct": i % 3 != 0}
+        for i, row in enumerate(labelled(others, seed=2))
+    ]
+    data = write(tmp_path / "d.jsonl", [*praise, *rest])
+    said = run("--data", data, "-p", "answered_wrong<=15%", code=0 if certified else 1).stdout
+    assert ("All labels are verdicts of the client of key 'app'" in said) == certified
+    assert ("Without the verdicts of the client of key 'app'" in said) != certified
+
+
 def test_grades_between_wrong_and_right_are_taken_in_part(tmp_path: Path) -> None:
     """And the certificate says so."""
     rows = [row | {"correct": 0.9 if row["correct"] else 0.0} for row in labelled(600)]
