@@ -83,5 +83,6 @@ def bootstrap(
             drawn.append(statistic([rng.integers(0, size, size) for size in sizes]))
         except NotEnoughData:
             continue
-    low, high = np.nanquantile(drawn, [0.025, 0.975])
+    defined = [figure for figure in drawn if not np.isnan(figure)]
+    low, high = np.quantile(defined, [0.025, 0.975]) if defined else (np.nan, np.nan)
     return Estimate(value, float(low), float(high), sum(sizes))

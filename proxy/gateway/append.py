@@ -108,12 +108,14 @@ async def _relay(exchange: Exchange, pipeline: RoutePipeline, run: Run, body: by
         call = call_for(exchange, counted, encoded(counted.body), readable=True)
         call = call._replace(headers=[pair for pair in call.headers if pair[0] != "content-encoding"])
         async with pipeline.upstream.relay(call) as reply:
-            if reply.status not in REFUSALS:
+            if reply.status == 200:
+                accepted.learn_counted(job, counts=True)
+            if reply.status not in REFUSALS or accepted.surely_counts(job):
                 return await _send(exchange, run, reply, served)
         served.hides_usage = False
     async with pipeline.upstream.relay(call_for(exchange, job, body, readable=True)) as reply:
         if reply.status == 200 and not job.wants_usage:
-            accepted.learn_uncounted(job)
+            accepted.learn_counted(job, counts=False)
         return await _send(exchange, run, reply, served)
 
 

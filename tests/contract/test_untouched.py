@@ -234,7 +234,7 @@ def test_a_stream_with_log_probabilities_is_measured(
     ask: Any = {"model": "m", "messages": ASK, "stream": True, "logprobs": True}
     route = {"signal": signal} | ({"stream": stream} if signal == "semantic" else {})
     chunks = list(client_of(serve(**route)).chat.completions.create(**ask))
-    assert ask in upstream.calls
+    assert ask | {"stream_options": {"include_usage": True}} in upstream.calls
     choices = [chunk.choices[0] for chunk in chunks]
     assert "".join(choice.delta.content or "" for choice in choices) == "Sydney."
     assert [t.token for choice in choices if choice.logprobs for t in choice.logprobs.content] == ["Syd", "ney."]

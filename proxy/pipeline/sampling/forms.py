@@ -46,7 +46,7 @@ class Accepted:
     def __init__(self) -> None:
         self._forms: dict[tuple[object, ...], Form] = {}
         self._unstreamed: dict[tuple[object, ...], None] = {}
-        self._uncounted: dict[tuple[object, ...], None] = {}
+        self._counted: dict[tuple[object, ...], bool] = {}
         self._taken: dict[tuple[object, ...], None] = {}
 
     def form(self, job: Job) -> Form | None:
@@ -72,11 +72,16 @@ class Accepted:
 
     def counts(self, job: Job) -> bool:
         """Whether to request the token usage of a stream for which the client did not: yes, until the model refuses to tell it."""
-        return _kind(job) not in self._uncounted
+        return self._counted.get(_kind(job), True)
 
-    def learn_uncounted(self, job: Job) -> None:
-        """Record that a stream was refused with a request for its token usage, and accepted without."""
-        _keep(self._uncounted, _kind(job), None)
+    def surely_counts(self, job: Job) -> bool:
+        """Whether the model has answered such a stream: then it refuses a request for another reason."""
+        return self._counted.get(_kind(job), False)
+
+    def learn_counted(self, job: Job, *, counts: bool) -> None:
+        """Record that a stream was accepted with a request for its token usage; or refused with it, and accepted without."""
+        if self._counted.get(_kind(job)) is not counts:
+            _keep(self._counted, _kind(job), counts)
 
     def learn_refused(self, job: Job, refusal: UpstreamRejected) -> None:
         """Record that a stream was refused, if the error is about that."""
