@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from ...lexicon import Frame, FrameKind, Hedge
 from ...lexicon.hedges.written import Written
 from ...lexicon.reading.reading import OwnHedge, Reading, Sentence, Token
+from ...lexicon.text.language import grammar
+from ...lexicon.text.shape import shape
 from .edits import Edit, Note
 from .phrases import Phrase, phrase_for, sentence_for
 from .policy import BANDS, Band, Mark, Plan, Remark, band_of
@@ -146,6 +148,8 @@ class _Form:
         polar = _POLAR.match(text, sentence.start, sentence.end)
         if polar is not None and (polar[2] or polar.end() >= sentence.end):
             return cls(reading, sentence, polar.end(), sentence.start, drop, polar=polar)
+        if not tokens and reading.language not in (None, "en"):
+            return cls._without_parse(reading, sentence, drop, reading.language)
         verb = _verb(tokens)
         if verb is None:
             words = len(text[sentence.start : sentence.end].split())
@@ -160,6 +164,18 @@ class _Form:
             drop, start = tuple(own for own in drop if own is not first), _skip(text, first.end)
         return cls(reading, sentence, start, cut, drop, None, _slot(tokens, verb, sentence.own, start), False, opened)
 
+    @classmethod
+    def _without_parse(
+        cls, reading: Reading, sentence: Sentence, drop: tuple[OwnHedge, ...], language: str
+    ) -> _Form | None:
+        """The form of a sentence of a language that no parser reads: a short answer, or a finite verb that an adverb may follow."""
+        seen = shape(reading.words_of(sentence), reading.question, language)
+        start = sentence.start + len(seen.head)
+        if seen.kind == "fragment" and not seen.unsure:
+            return cls(reading, sentence, start, start, drop, bare=True)
+        at = None if seen.adverb_at is None else start + seen.adverb_at
+        return None if at is None else cls(reading, sentence, start, start, drop, adverb_at=at)
+
     def takes(self, frame: Frame) -> bool:
         """Whether a frame can stand here: none with a second "but" behind an opener, and only one before a yes or no."""
         if self.polar is not None:
@@ -170,7 +186,7 @@ class _Form:
         """The kinds of frames that it takes, best first."""
         if self.bare or self.polar is not None:
             return ("fragment",)
-        if band == "light" and self.adverb_at is not None:
+        if self.adverb_at is not None and (band == "light" or not self.sentence.tokens):
             return ("adverb", "clause")
         return ("clause",) if band != "doubt" or self.adverb_at is None else ("clause", "adverb")
 
@@ -226,7 +242,7 @@ class _Form:
         if is_name_next and shown != "The" and (keeps or token is None or token.pos not in ("ADP", "SCONJ", "PRON")):
             return None  # "To Kill a Mockingbird", "A Walk in the Woods"
         if token is None:
-            return at if _is_small_elsewhere(self.reading, shown) else None
+            return at if _is_small_elsewhere(self.reading, shown) or _is_small(self.reading, shown) else None
         small = token.pos in SMALL_POS or (
             token.pos not in ("PROPN", "X") and (not keeps or _is_small_elsewhere(self.reading, shown))
         )
@@ -300,6 +316,11 @@ def _is_small_elsewhere(reading: Reading, word: str) -> bool:
     """Whether the question or the answer writes a word with a small letter."""
     small = re.compile(rf"\b{re.escape(word.lower())}\b")
     return small.search(reading.question) is not None or small.search(reading.text) is not None
+
+
+def _is_small(reading: Reading, word: str) -> bool:
+    """Whether a word that begins a sentence is small within one, in a language that no parser reads."""
+    return reading.language not in (None, "en") and word.lower() in grammar(reading.language).small
 
 
 def _skip(text: str, at: int) -> int:

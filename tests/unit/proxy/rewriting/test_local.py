@@ -62,6 +62,34 @@ def test_a_sure_fact_stays_as_it_is() -> None:
     assert [worded(answer, 0.8, question).text for answer, question, _ in MARKED] == [answer for answer, *_ in MARKED]
 
 
+FOREIGN = [
+    # language, answer, question: what it becomes; None where no place is sure, so that a sentence after it says it
+    (
+        "de",
+        "Das Buch wurde von Goethe geschrieben.",
+        "Wer schrieb das Buch?",
+        "Das Buch wurde {} von Goethe geschrieben.",
+    ),
+    ("de", "Der Autor ist Goethe.", "Wer ist der Autor von diesem Buch?", "Der Autor ist {} Goethe."),
+    ("fr", "Le roman fut écrit par Victor Hugo.", "Qui a écrit ce roman ?", "Le roman fut {} écrit par Victor Hugo."),
+    ("es", "La capital es Madrid.", "¿Cuál es la capital de España?", "La capital es {} Madrid."),
+    ("de", "Sie bestätigten das Ergebnis.", "Was haben die Forscher mit dem Ergebnis gemacht?", None),
+]
+
+
+@pytest.mark.parametrize(("language", "answer", "question", "wanted"), FOREIGN)
+def test_a_sentence_that_no_parser_reads_takes_its_hedge_at_its_verb(
+    language: str, answer: str, question: str, wanted: str | None
+) -> None:
+    """Never before a whole sentence of a language in which the verb would have to move."""
+    voice = Voice(tuple(offered(load(language))), written(language))
+    text = worded(answer, 0.4, question, voice=voice).text
+    before, after = wanted.split("{}") if wanted else (f"{answer} ", "")
+    assert text.startswith(before)
+    assert text.endswith(after)
+    assert len(text.split()) > len(answer.split())
+
+
 LEFT_ALONE = [
     ("I don't know.", "Who won the cup in 1911?"),
     ("Could you tell me which palms you mean?", "What are characteristics of palms?"),
