@@ -12,8 +12,8 @@ from scipy import special
 from benchmarks.evidence.goals import Goal
 from benchmarks.evidence.holding_out import Estimate
 from benchmarks.evidence.plots import COLOURS, picture
-from hedgerow.calibration.regimes.geometry import Answers, Training, learn_field
-from hedgerow.calibration.regimes.smoothing import proxy, smooth
+from benchmarks.evidence.regime_geometry import Answers, Training, learn_field
+from benchmarks.evidence.regime_smoothing import proxy, smooth
 
 Floats = NDArray[np.float64]
 N, FOLDS = 10_000, 5

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from benchmarks.evidence.regime_geometry import Answers, Training, grid, learn_field
+from benchmarks.evidence.regime_smoothing import proxy, smooth
 from hedgerow.calibration.maps.base import log_odds
 from hedgerow.calibration.maps.isotonic import IsotonicMap
 from hedgerow.calibration.regimes.direct import DirectEstimator
 from hedgerow.calibration.regimes.discovery import Columns
 from hedgerow.calibration.regimes.features import find_centres, nearest
-from hedgerow.calibration.regimes.geometry import Answers, Training, grid, learn_field
-from hedgerow.calibration.regimes.smoothing import proxy, smooth
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]

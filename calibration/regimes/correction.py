@@ -13,7 +13,7 @@ from ..arrays import FloatArray
 from ..maps.base import CalibrationMap
 from ..maps.local import CLIP
 from .features import Features, nearest
-from .smoothing import Vectors, vectors
+from .vectors import Vectors, vectors
 
 
 @dataclass(frozen=True, slots=True)

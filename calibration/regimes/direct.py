@@ -20,7 +20,7 @@ from ..errors import CalibrationError, NotEnoughData, ShapeError
 from ..maps.base import CalibrationMap, map_class
 from .correction import NOTHING, Choice, DirectField, Shift, offset
 from .features import Centres, Features, find_centres, kernel, linear, nearest
-from .smoothing import Vectors, vectors
+from .vectors import Vectors, vectors
 
 BASES = ("platt-bounded", "platt", "isotonic")
 """Maps of the confidence that a correction may be based on."""

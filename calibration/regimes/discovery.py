@@ -14,7 +14,7 @@ from scipy import special, stats
 from ..arrays import FloatArray
 from .correction import DirectField, offset
 from .features import find_centres, nearest
-from .smoothing import Vectors
+from .vectors import Vectors
 
 EPSILON = 0.05
 """A question belongs to a regime if the field is at least this far from 0 (arXiv 2605.13484, section 5)."""

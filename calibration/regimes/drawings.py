@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..arrays import FloatArray
 from .discovery import Indices
-from .smoothing import Vectors
+from .vectors import Vectors
 
 Draft = Literal["largest", "first"]
 

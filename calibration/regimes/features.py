@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .smoothing import Vectors, squared_distances, vectors
+from .vectors import Vectors, squared_distances, vectors
 
 ROUNDS = 6
 """Rounds of Lloyd's algorithm; enough for centres that are used as features."""

@@ -20,7 +20,7 @@ from .correction import DirectField
 from .direct import LEAST, DirectEstimator
 from .discovery import Columns, Discovery, Indices, MeanGap, discover, mean_gap
 from .features import Centres, find_centres
-from .smoothing import Vectors, squared_distances
+from .vectors import Vectors, squared_distances
 
 HELD = 0.4
 """Share of the questions held out for the comparison."""

@@ -10,7 +10,7 @@ from scipy import special
 
 from ..arrays import FloatArray
 from .discovery import Indices
-from .smoothing import Vectors
+from .vectors import Vectors
 
 COMPONENTS = 48
 """Number of principal components of the embeddings; at most one per eight questions."""

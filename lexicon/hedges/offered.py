@@ -32,8 +32,6 @@ _INVENT = """the-evidence-suggests all-signs-point-to by-all-accounts reportedly
 """They refer to evidence, sources or other people that the answer does not have."""
 _CONCLUDE = "must should in-my-view in-my-opinion i-would-argue"
 """Conclude, oblige or argue where only doubt is meant."""
-CONTRADICTING = frozenset(_CONTRADICT.split())
-"""Ids of shipped entries that deny what they stand beside."""
 UNSUITED = frozenset(f"{_CONTRADICT} {_OVERSTATE} {_INVENT} {_CONCLUDE}".split())
 """Ids of shipped entries that are read but by default not written."""
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import pairwise
 
 from .parsing import Parsed
-from .reading import Token
 
 READ = 600
 """Characters of a sentence that are read."""
@@ -150,11 +149,6 @@ def of_question(question: str, text: str) -> Iterator[str]:
         "numbers": small.count("0") > 2,
     }
     yield from (f"q {name}" for name, there in signs.items() if there)
-
-
-def root_of(tokens: Sequence[Token]) -> Token | None:
-    """The root of a parse; None without one."""
-    return next((token for i, token in enumerate(tokens) if token.head == i), None)
 
 
 def of_request(request: str) -> Iterator[str]:

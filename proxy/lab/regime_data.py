@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...calibration.errors import CalibrationError
 from ...calibration.regimes.discovery import Columns
-from ...calibration.regimes.smoothing import Vectors, vectors
+from ...calibration.regimes.vectors import Vectors, vectors
 from ..clustering.embeddings import Encoder
 from ..errors import InputError, StepFailed
 from .datasets import BadRow

@@ -6,10 +6,8 @@ A hedge in it would doubt something that nobody asked about.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from ...lexicon.text.opaque import masked
-from .frames import breaks_off
 
 _SPACED = re.compile(r"(?<=\w) (?=(?:n['’]t|['’](?:s|m|re|ve|ll|d))\b)|(?<=[\w\"”)]) (?=[.,!?](?:\s|$))")
 _OFTEN = r"(?:just|also|really|never|always|still|recently|actually|only|even|personally|honestly|do not|don['’]t|did not|didn['’]t|have not|haven['’]t)"
@@ -20,18 +18,6 @@ _OF_MYSELF = re.compile(
     rf"|(?:(?i:yes|no|yeah|oh|well|so|and|but)\b[,.!]? )*[Ii](?:['’]m| am) (?:{_OFTEN} )*(?:a (?:huge|big) fan|from|into|more of|obsessed|so|glad|(?!(?:guess|think|assum|suppos|lean)ing\b)[a-z]+ing\b|allergic|scared|jealous|interested|currently|new to|fascinated|a vegetarian|a vegan)\b"
 )
 """The speaker talks about himself ("I used to eat meat"); "I Love Lucy" is a title and not matched."""
-_PERSONAL = re.compile(
-    r"\bmy (?:favou?rites?|mother|father|mom|dad|parents|brother|sister|son|daughter|niece|nephew|family|wife|husband|kids|friends?|fav|town|life|childhood)\b|\b[Ii]['’]m obsessed\b|"
-    r"\b[Ii] (?:(?:really|actually|just|also|always|still) ){0,2}(?:love|like|enjoy|want|hate|used to)\b|\b[Ii] thought (?:he|she|it|they)\b|\b[Ii](?:['’]ve| have) been (?:\w+ing|programmed)\b"
-)
-"""A personal preference: "Kurt Cobain was my favorite singer." """
-_TO_THE_OTHER = re.compile(
-    r"\b(?:have you (?:ever|been|seen|heard|read|tried|played)|did you know|do you (?:like|have|enjoy|play|watch|know (?:of|any|who|what|how|if|anything)|ever|think|listen|live|prefer|own|follow)|what about you|how about you|"
-    r"are you (?:a|an|from|into|familiar|interested)|what(?:['’]s| is) your|what do you|is that your|where do you|who do you|who is your)\b[^.!?]{0,200}\?",
-    re.IGNORECASE,
-)
-"""A question that keeps a conversation going."""
-_BROKEN_BEGINNING = re.compile(r"\s*[,;:)]|\s*(?:and|or) [a-z]|\s*(?i:not to mention)\b")
 _JUDGED = (
     r"(?:breath-?taking|beautiful|gorgeous|stunning|amazing|awesome|wonderful|fantastic|fascinating|interesting|insane|crazy|cool|fun|funny|hilarious|valuable|invaluable|challenging|exciting|"
     r"lovely|delicious|tasty|nice|scary|memorable|impressive|incredible|terrible|horrible|boring|weird|worth it|remarkable|inspiring|enjoyable|pleasant|great|good|cute|sad|useful|helpful|important|essential|crucial|vital|tricky|difficult|easy|simple|hard|popular|unfortunate)"
@@ -46,17 +32,6 @@ _LIKENS = re.compile(
     r"(?:\b(?:is|are|was|were)|['’]s) (?:(?:just|kind of|sort of|a bit|a lot|much) )*like\b|\bplays? an? (?:\w{1,20} )?(?:role|part)\b(?! in)"
 )
 """A comparison that explains, or a closing remark."""
-_EXCLAIMS = re.compile(
-    r"(?:that|this|it)(?: is|['’]s| was| sounds| must be) (?:an? |so |such |very |really |pretty )*(?-i:[a-z])\w*(?: (?-i:[a-z])\w*)? ?!",
-    re.IGNORECASE,
-)
-"""An exclamation: "That's great!"; an answer is none: "It's Canberra!"."""
-_NO_END = re.compile(
-    r"\b(?:an?|the|of|and|or|but|is|was|are|were|be|been|to|in|on|at|by|for|from|with|as|that|which|who|whose|not|actually|however|also|his|her|its|their|because|than|both|named|called|titled)$",
-    re.IGNORECASE,
-)
-_WORDS_OF_A_STATEMENT = 24
-"""Number of words from which a sentence without a full stop counts as cut off."""
 
 
 def closed_up(text: str) -> str:
@@ -71,20 +46,6 @@ def tells_of_speaker(sentence: str) -> bool:
     (True, False, False)
     """
     return _OF_MYSELF.match(closed_up(sentence)) is not None
-
-
-def is_turn(texts: Sequence[str]) -> bool:
-    """Whether an answer is a turn of small talk.
-
-    Its speaker talks about himself or asks the other person about himself; or the text lacks its beginning.
-    """
-    spoken = [masked(closed_up(text)) for text in texts]
-    return (
-        any(_PERSONAL.search(text) or _EXCLAIMS.match(text) for text in spoken[:2])
-        or any(_OF_MYSELF.match(text) for text in spoken[:3])
-        or any(_TO_THE_OTHER.search(text) for text in spoken)
-        or _BROKEN_BEGINNING.match(texts[0]) is not None
-    )
 
 
 _FELT = re.compile(
@@ -112,17 +73,3 @@ def is_taste(sentence: str) -> bool:
     return (
         _TASTE.search(text) or _OPEN.search(text) or _LIKENS.search(text) or _FELT.fullmatch(text)
     ) is not None and not any(c.isdigit() for c in sentence)
-
-
-def is_cut_off(sentence: str) -> bool:
-    """Whether a sentence is cut off, so that its claim is unknown.
-
-    >>> is_cut_off("Senator Boren was involved in the proposal but it was David Boren, a former senator, who actually"), is_cut_off("Harold Pinter")
-    (True, False)
-    """
-    text = sentence.rstrip()
-    return (
-        text[-1:].isalnum()
-        and breaks_off(text)
-        and (len(text.split()) >= _WORDS_OF_A_STATEMENT or _NO_END.search(text) is not None)
-    )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ....calibration.arrays import FloatArray
 from ....calibration.metrics.binned import reliability_equal_mass
 from ....calibration.regimes.features import find_centres
-from ....calibration.regimes.smoothing import Vectors
+from ....calibration.regimes.vectors import Vectors
 from ...monitoring.diagrams import Bin
 from ..regimes import Study, base_means
 from .page import environment

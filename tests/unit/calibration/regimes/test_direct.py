@@ -9,7 +9,7 @@ from hedgerow.calibration.regimes.audits import permute, worst_slice
 from hedgerow.calibration.regimes.direct import DirectEstimator, worth
 from hedgerow.calibration.regimes.discovery import Columns, discover, mean_gap
 from hedgerow.calibration.regimes.features import find_centres, kernel, linear
-from hedgerow.calibration.regimes.smoothing import squared_distances
+from hedgerow.calibration.regimes.vectors import squared_distances
 
 
 def clusters(n, seed, shift=1.2, d=8):

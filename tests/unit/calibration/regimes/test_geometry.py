@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import special
 
+from benchmarks.evidence.regime_geometry import Answers, Training, grid, learn_field
+from benchmarks.evidence.regime_smoothing import best_scale, correct_within, draw_bank, proxy, smooth
 from hedgerow.calibration.errors import NotEnoughData, RangeError, ShapeError
-from hedgerow.calibration.regimes.geometry import Answers, Training, grid, learn_field
-from hedgerow.calibration.regimes.smoothing import best_scale, correct_within, draw_bank, proxy, smooth
 
 
 def test_smoothing_is_the_weighted_mean_that_the_definition_says():

@@ -14,18 +14,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from ..arrays import FloatArray, confidence_sample
-from ..errors import NotEnoughData, ShapeError
-from .smoothing import (
+from benchmarks.evidence.regime_smoothing import (
     Smoothed,
-    Vectors,
     best_scale,
     correct_within,
     draw_bank,
     proxy,
     smooth,
-    vectors,
 )
+from hedgerow.calibration.arrays import FloatArray, confidence_sample
+from hedgerow.calibration.errors import NotEnoughData, ShapeError
+from hedgerow.calibration.regimes.vectors import Vectors, vectors
 
 Done = Callable[[], None]
 

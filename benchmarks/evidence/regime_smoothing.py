@@ -10,10 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import FloatArray, numbers, outcomes, probabilities, same_shape
-from ..errors import NotEnoughData, RangeError, ShapeError
-
-Vectors = NDArray[np.float32]
+from hedgerow.calibration.arrays import FloatArray, numbers, outcomes, probabilities, same_shape
+from hedgerow.calibration.errors import NotEnoughData, RangeError, ShapeError
+from hedgerow.calibration.regimes.vectors import Vectors, squared_distances, vectors
 
 BANK = 20_000
 """Maximum number of labelled answers in the bank; of more, a random sample is used."""
@@ -36,16 +35,6 @@ class Smoothed:
 
     delta: FloatArray
     mass: FloatArray
-
-
-def vectors(name: str, values: ArrayLike) -> Vectors:
-    """Rows of finite numbers; raises an error that names the argument."""
-    array = np.asarray(values, dtype=np.float32)
-    if array.ndim != 2 or 0 in array.shape:
-        raise ShapeError(f"{name} must be rows of numbers, got shape {array.shape}")
-    if not np.isfinite(array).all():
-        raise RangeError(f"{name} must be finite")
-    return array
 
 
 def residuals(confidence: ArrayLike, correct: ArrayLike) -> FloatArray:
@@ -97,12 +86,6 @@ def smooth(query: ArrayLike, bank: ArrayLike, residual: ArrayLike, *, bandwidth:
     sums = np.concatenate([_kernel(q[i : i + _BLOCK], b, bandwidth) @ columns for i in range(0, len(q), _BLOCK)])
     mass = sums[:, 1].astype(np.float64)
     return Smoothed(np.where(mass > 0.0, sums[:, 0] / np.maximum(mass, 1e-30), 0.0), mass)
-
-
-def squared_distances(a: Vectors, b: Vectors) -> Vectors:
-    """|a_i - b_j|^2 of every pair of rows, shape (n, m)."""
-    squared = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1)[None, :] - 2.0 * (a @ b.T)
-    return np.asarray(np.maximum(squared, 0.0), dtype=np.float32)
 
 
 def _kernel(a: Vectors, b: Vectors, bandwidth: float) -> Vectors:
