@@ -22,6 +22,7 @@ from typer.core import TyperGroup
 from typer.main import get_command, get_group
 
 from ..errors import ConfigError
+from .shared.messages import say, show_text
 
 
 class Command(NamedTuple):
@@ -158,12 +159,12 @@ class LazyGroup(TyperGroup):
         try:
             return super().invoke(ctx)
         except ConfigError as error:
-            typer.echo(f"hedgerow: {error}", err=True)
+            show_text(f"hedgerow: {error}", err=True)
             raise typer.Exit(2) from error
         except BrokenPipeError:  # the reader closed the pipe (`| head`): click exits silently
             raise
         except OSError as error:  # for example, the disk behind `>` is full
-            typer.echo(f"hedgerow: {error.filename or 'output'}: {error.strerror or error}", err=True)
+            say(f"hedgerow: {error.filename or 'output'}: {error.strerror or error}", err=True)
             raise typer.Exit(1) from error
 
 
@@ -182,7 +183,7 @@ app = typer.Typer(cls=LazyGroup, name="hedgerow", no_args_is_help=True, pretty_e
 
 def _version(asked: bool) -> None:
     if asked:
-        typer.echo(f"hedgerow {metadata.version('hedgerow')}")
+        say(f"hedgerow {metadata.version('hedgerow')}")
         raise typer.Exit
 
 

@@ -20,6 +20,7 @@ import structlog
 
 from ..config import Log
 from ..supervision import Supervisor
+from .visible import in_one_line, visible
 
 log = structlog.get_logger(__name__)
 
@@ -55,7 +56,8 @@ def _json_line(_logger: Any, level: str, line: Any) -> bytes:
     if line.get("exc_info"):
         line = structlog.processors.ExceptionRenderer(without_words)(_logger, level, line)
     line["level"], line["timestamp"] = level, datetime.now(UTC)
-    return orjson.dumps(line, default=repr, option=orjson.OPT_UTC_Z)
+    written = orjson.dumps(line, default=repr, option=orjson.OPT_UTC_Z)
+    return written if written.isascii() and 0x7F not in written else visible(written.decode()).encode()
 
 
 def without_words(exc_info: Any) -> str:
@@ -77,12 +79,18 @@ def _encode(_logger: Any, _method: str, line: Any) -> bytes:
 
 
 def _on_terminal(out: TextIO, info: Any) -> None:
-    out.write("\n" + without_words(info))
+    out.write("\n" + visible(without_words(info)))
+
+
+def _all_visible(_logger: Any, _method: str, line: Any) -> Any:
+    """The values of a line for a terminal: a model's name, for example, is its client's."""
+    return {name: in_one_line(value) if isinstance(value, str) else value for name, value in line.items()}
 
 
 def _for_people(colours: bool) -> list[Any]:
     """Processors that format an event for people."""
     return [
+        _all_visible,
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.dev.ConsoleRenderer(colors=colours, exception_formatter=_on_terminal),

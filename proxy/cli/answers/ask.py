@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console, RenderableType
 from rich.panel import Panel
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import SpinnerColumn, TimeElapsedColumn
 from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
@@ -23,7 +23,9 @@ from ...services.services import open_pipelines
 from ...types import READERS
 from ..shared.messages import counted, one_sentence, stop
 from ..shared.options import CONFIG, ConfigPath, ModelToAsk, RouteOrFirst
+from ..shared.progress import progress_bar
 from ..shared.settings import calibrating_route, configuration
+from ..shared.showing import styled, terminal
 
 WIDTH, LEAST_WIDTH = 36, 9
 """Columns of a drawn density: normal and minimum."""
@@ -55,8 +57,7 @@ def ask(
 async def _run(settings: Settings, route: Route, question: str, model: str) -> Result:
     """Run the pipeline in this process, without a store, with a progress line."""
     only = settings.model_copy(update={"routes": (route,)})
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with progress_bar(SpinnerColumn(), TimeElapsedColumn()) as progress:
         task = progress.add_task("opening the model")
         async with open_pipelines(only) as services:
             progress.update(task, description=f"drawing {route.sampling.n} answers")
@@ -67,15 +68,15 @@ async def _run(settings: Settings, route: Route, question: str, model: str) -> R
 
 
 def _draw(result: Result) -> None:
-    console = Console(highlight=False)
+    console = terminal()
     console.print()
-    console.print(Text(result.job.question, style="bold"))
+    console.print(result.job.question, style="bold")
     for section in (_samples, _claims, _confidence, _hedges, _wording, _times):
         section(result, console)
 
 
 def _heading(console: Console, name: str, note: str = "") -> None:
-    title = Text.assemble((name, "bold cyan"), ("  " + note if note else "", "dim"))
+    title = styled((name, "bold cyan"), ("  " + note if note else "", "dim"))
     console.print()
     console.print(Rule(title, align="left", style="dim"))
 
@@ -85,7 +86,7 @@ def _samples(result: Result, console: Console) -> None:
     if result.clustering is None:
         _heading(console, "Samples", f"{len(result.drawn.samples)} drawn")
         for sample in result.drawn.samples:
-            console.print(Text("  " + sample.text))
+            console.print("  " + sample.text)
         return
     clusters, draft = result.clustering.clusters, result.clustering.draft_index
     _heading(
@@ -100,7 +101,7 @@ def _samples(result: Result, console: Console) -> None:
             mark = "draft ▸" if rank == place == 0 else ""
             size = f"{len(cluster)} ×" if place == 0 else ""
             again = f"  ({times} times)" if times > 1 else ""
-            table.add_row(Text(mark, style="bold green"), size, Text.assemble((text, style), (again, "dim")))
+            table.add_row(Text(mark, style="bold green"), size, styled((text, style), (again, "dim")))
     console.print(table)
     if (hidden := len(clusters) - MAX_SHOWN_CLUSTERS) > 0:
         console.print(f"        … and {counted(hidden, 'more meaning')}", style="dim")
@@ -121,7 +122,7 @@ def _claims(result: Result, console: Console) -> None:
         bearings = list(zip(result.held_against, claim.borne_out, strict=True))
         by = {says: ", ".join(str(i + 1) for i, each in bearings if each is says) or "–" for says in (True, False)}
         style = "green" if claim.calibrated.mean >= 0.5 else "yellow"
-        table.add_row(Text(claim.statement), f"[{style}]{claim.calibrated.mean:.2f}[/]", by[True], by[False])
+        table.add_row(claim.statement, Text(f"{claim.calibrated.mean:.2f}", style), by[True], by[False])
     console.print(table)
 
 
@@ -137,9 +138,9 @@ def _confidence(result: Result, console: Console) -> None:
     table = Table(box=None, show_header=False, padding=(0, 1), pad_edge=False)
     for name, beta, style in (("raw", confidence.raw, "yellow"), ("calibrated", confidence.calibrated, "green")):
         figures = f"mean {beta.mean:.3f}  Beta({beta.alpha:.3g}, {beta.beta:.3g})"
-        table.add_row(name, f"[{style}]{density_bars(beta, width)}[/]", figures)
+        table.add_row(name, Text(density_bars(beta, width), style), figures)
     axis = f"0{'0.5':^{width - 2}}1"
-    table.add_row("", f"[dim]{axis}[/]", "")
+    table.add_row("", Text(axis, "dim"), "")
     console.print(table)
 
 
@@ -163,8 +164,8 @@ def _hedges(result: Result, console: Console) -> None:
         phrase = hedge.phrase or "(no hedge)"
         source = f"{hedge.readers} people" if hedge.readers else SOURCES[hedge.source]
         perceived = f"mean {hedge.beta.mean:.3f}  Beta({hedge.beta.alpha:.3g}, {hedge.beta.beta:.3g})"
-        mark, shown = ("[bold green]▸[/]", f"[bold green]{phrase}[/]") if used else ("", phrase)
-        table.add_row(mark, f"{match.distance:.4f}", shown, perceived, source)
+        style = "bold green" if used else ""
+        table.add_row(Text("▸" if used else "", style), f"{match.distance:.4f}", Text(phrase, style), perceived, source)
     console.print(table)
     if result.rewording is None:
         return
@@ -187,9 +188,9 @@ def _wording(result: Result, console: Console) -> None:
 
 def _times(result: Result, console: Console) -> None:
     """Milliseconds a step, and tokens."""
-    steps = "  ".join(f"{name} [bold]{ms:,.1f}[/]" for name, ms in result.timings_ms.items())
+    steps = [part for name, ms in result.timings_ms.items() for part in (f"  {name} ", (f"{ms:,.1f}", "bold"))]
     _heading(console, "Milliseconds")
-    console.print(f"  {steps}")
+    console.print(Text.assemble(*steps))
     usage = result.usage
     spent = f"{sum(usage[name].total for name in ('answer', 'samples', 'judge'))} to answer, {usage['rewrite'].total} to reword"
     console.print(f"  tokens: {spent}", style="dim")

@@ -15,6 +15,7 @@ from rich.text import Text
 from ...dashboard.render import surprise
 from ...lab.demo import Demo, Round, load_demo, play, scores
 from ..shared.messages import one_sentence
+from ..shared.showing import terminal
 
 SHOWN_MEANINGS = 3
 BAR = 24
@@ -29,15 +30,18 @@ def demo(
     ] = 1.0,
 ) -> None:
     """Show twenty quiz questions: a model's answers, how sure they sound, how sure Hedgerow's wording sounds, and which wording deserved belief."""
-    console = Console(highlight=False)
+    console = terminal()
     with one_sentence():
         asyncio.run(_play(load_demo(), console, pace if console.is_terminal else 0.0))
 
 
 async def _play(shown: Demo, console: Console, pace: float) -> None:
     console.print(
-        f"\n[bold]{len(shown.questions)} quiz questions, drawn by lot.[/] {shown.model} answered each ten times; its answers are replayed here through the "
-        "whole pipeline. A reader believes what the words sound like. How surprised is that reader by the truth?\n"
+        Text.assemble(
+            (f"\n{len(shown.questions)} quiz questions, drawn by lot.", "bold"),
+            f" {shown.model} answered each ten times; its answers are replayed here through the whole pipeline. A reader believes what the words sound like. "
+            "How surprised is that reader by the truth?\n",
+        )
     )
     rounds: list[Round] = []
     async for one in play(shown):
@@ -115,7 +119,7 @@ def _ending(shown: Demo, rounds: Sequence[Round]) -> RenderableType:
         table.add_column(column)
     for name, voice in ((shown.model, plain), ("Hedgerow", worded)):
         said = f"{surprise(voice.surprise)} ({voice.surprise:.2f} nats)"
-        table.add_row(name, f"[bold]{voice.sure:.0%}[/]", f"{right / len(rounds):.0%}", said)
+        table.add_row(name, Text(f"{voice.sure:.0%}", "bold"), f"{right / len(rounds):.0%}", said)
     return Group(
         table,
         Text(),

@@ -20,7 +20,7 @@ from ...types import Json
 from ..shared.files import unreadable
 from ..shared.judging import Judge, RouteName, Way, judging
 from ..shared.lines import json_lines
-from ..shared.messages import one_sentence, stop
+from ..shared.messages import one_sentence, say, show_text, stop
 from ..shared.options import CONFIG, ConfigPath
 from ..shared.progress import advancing
 
@@ -109,15 +109,12 @@ async def _one_line(measure: Measure, by: Judging, number: int, row: object) -> 
     except StepFailed as error:
         stop(f"line {number}: {error}", code=1)
     if failure is not None:
-        typer.echo(f"line {number}: measured without the judge. {explain(failure)} ({failure})", err=True)
+        say(f"line {number}: measured without the judge. {explain(failure)} ({failure})", err=True)
     if sum(map(len, result.get("groups", ()))) == 1:
-        typer.echo(
-            f"line {number}: one sample agrees with itself: its confidence says nothing. Give two or more.", err=True
-        )
+        say(f"line {number}: one sample agrees with itself: its confidence says nothing. Give two or more.", err=True)
     if result.get("claims") == []:
-        typer.echo(
+        say(
             f"line {number}: no claim found. The answer states nothing, or its language is not one whose claims are found.",
             err=True,
         )
-    sys.stdout.buffer.write(orjson.dumps(result) + b"\n")
-    sys.stdout.buffer.flush()
+    show_text(orjson.dumps(result).decode())

@@ -18,7 +18,7 @@ from ...lab.rewording import DEFAULT_ROUTE, WANTED, GivenAnswer, figures, open_r
 from ...outcomes import Reason, Status
 from ...pipeline.result import Result
 from ..shared.lines import json_lines
-from ..shared.messages import one_sentence, stop
+from ..shared.messages import one_sentence, say, show_text, stop
 from ..shared.options import RouteOrFirst
 from ..shared.settings import calibrating_route, configuration
 
@@ -66,8 +66,8 @@ async def _one(settings: Settings | None, route: Route, answer: GivenAnswer) -> 
     """Print the text on standard output and the outcome on standard error."""
     async with open_reworder(settings, route) as reworder:
         result = await reworder.reword(answer)
-    typer.echo(result.text)
-    typer.echo(_note(result), err=True)
+    show_text(result.text or "")
+    say(_note(result), err=True)
 
 
 async def _filter(settings: Settings | None, route: Route) -> None:
@@ -77,8 +77,7 @@ async def _filter(settings: Settings | None, route: Route) -> None:
                 result = await reworder.reword(GivenAnswer.of(row))
             except InputError as error:
                 stop(f"line {number}: {error}")
-            sys.stdout.buffer.write(orjson.dumps(figures(result)) + b"\n")
-            sys.stdout.buffer.flush()
+            show_text(orjson.dumps(figures(result)).decode())
 
 
 def _answer(answer: str | None, question: str, confidence: float | None, observations: float) -> GivenAnswer:

@@ -13,7 +13,7 @@ from ...clustering.prior import EmbeddingPrior
 from ...clustering.rules import judge_pair
 from ...errors import StepFailed
 from ..shared.lines import json_lines
-from ..shared.messages import stop
+from ..shared.messages import say, show_text, stop
 
 
 def same_meaning(
@@ -34,10 +34,10 @@ def same_meaning(
             except StepFailed as failure:
                 stop(str(failure))
         if as_json:
-            typer.echo(orjson.dumps({"same": judged.same, "decided_by": judged.decided_by}))
+            show_text(orjson.dumps({"same": judged.same, "decided_by": judged.decided_by}).decode())
         else:
             word = {True: "same", False: "different", None: "undecided"}[judged.same]
-            typer.echo(f"{word} ({judged.decided_by})")
+            say(f"{word} ({judged.decided_by})")
 
 
 def _pair(row: object, number: int) -> tuple[str, str, str]:

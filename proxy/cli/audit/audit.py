@@ -6,8 +6,6 @@ import json
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 
 from ...audit.clock import Clock, confirm
@@ -21,9 +19,11 @@ from ...audit.verify import verify as verified
 from ...audit.writer import Writer
 from ...errors import StoreError
 from ...supervision import Supervisor
-from ..shared.messages import counted, stop
+from ..shared.messages import counted, say, show_text, stop
 from ..shared.options import CONFIG, AsJson, ConfigPath
+from ..shared.progress import progress_bar
 from ..shared.settings import configuration
+from ..shared.showing import terminal
 from ..shared.store import open_audit, whoami
 from .files import export, import_verdicts
 from .listing import list_requests
@@ -43,12 +43,12 @@ MOST_FINDINGS = 50
 @app.command()
 def verify(config: ConfigPath = CONFIG, as_json: AsJson = False) -> None:
     """Hash every row again and compare it with its chain; exit with status 1 if one was altered, moved or removed."""
-    with open_audit(config) as (settings, engine), Progress(transient=True, disable=as_json) as progress:
+    with open_audit(config) as (settings, engine), progress_bar() as progress:
         task = progress.add_task("Verifying", total=count(engine))
         report = verified(engine, hash_key(settings.audit), lambda rows: progress.advance(task, rows))
     if as_json:
         findings = [{"writer": f.writer, "route": f.route, "seq": f.seq, "what": f.what} for f in report.findings]
-        typer.echo(json.dumps({"chains": report.chains, "rows": report.rows, "unchained": report.unchained,
+        show_text(json.dumps({"chains": report.chains, "rows": report.rows, "unchained": report.unchained,
                                "erased": report.erased, "purged": report.purged, "findings": findings}, indent=2))  # fmt: skip
     else:
         _show(report)
@@ -57,7 +57,7 @@ def verify(config: ConfigPath = CONFIG, as_json: AsJson = False) -> None:
 
 
 def _show(report: Report) -> None:
-    console = Console()
+    console = terminal()
     counts = Table(show_header=False, box=None, pad_edge=False)
     for name, number in (
         ("rows in chains", report.rows),
@@ -69,7 +69,7 @@ def _show(report: Report) -> None:
         counts.add_row(f"{number:,}", name)
     console.print(counts)
     if not report.findings:
-        console.print("[green]every chained row is as it was written")
+        console.print("every chained row is as it was written", style="green")
         return
     table = Table("writer", "route", "seq", "what", box=None, pad_edge=False)
     for finding in report.findings[:MOST_FINDINGS]:
@@ -77,7 +77,7 @@ def _show(report: Report) -> None:
     console.print(table)
     if len(report.findings) > MOST_FINDINGS:
         console.print(f"and {len(report.findings) - MOST_FINDINGS:,} more")
-    console.print(f"[red]{len(report.findings):,} findings: rows are not as they were written")
+    console.print(f"{len(report.findings):,} findings: rows are not as they were written", style="red")
 
 
 @app.command()
@@ -93,7 +93,7 @@ def purge(
 
     It cannot be undone, and goes by the clock: one that would take more than a third of all rows, or follows a jump of a clock, needs --yes.
     """
-    with open_audit(config) as (settings, engine), Progress(transient=True, disable=as_json) as progress:
+    with open_audit(config) as (settings, engine), progress_bar() as progress:
         clock = Clock(engine)
         clock.look()
         why = objection(engine, settings, clock.now())
@@ -107,12 +107,12 @@ def purge(
             task = progress.add_task("Purging", total=None)
             gone = forget(engine, settings, actor=whoami(), on_purged=lambda rows: progress.advance(task, rows))
     if as_json:
-        typer.echo(json.dumps({"texts": gone.texts, "rows": gone.rows} | ({"needs_yes": why} if dry_run else {})))
+        show_text(json.dumps({"texts": gone.texts, "rows": gone.rows} | ({"needs_yes": why} if dry_run else {})))
         return
     said = f"the texts of {counted(gone.texts, 'row')}", counted(gone.rows, "row")
-    typer.echo("would erase {}, delete {}".format(*said) if dry_run else "erased {}, deleted {}".format(*said))
+    say("would erase {}, delete {}".format(*said) if dry_run else "erased {}, deleted {}".format(*said))
     if dry_run and why is not None:
-        typer.echo(f"and needs --yes: {why}")
+        say(f"and needs --yes: {why}")
 
 
 @app.command()
@@ -128,7 +128,7 @@ def delete(
         erased = erase(engine, actor=whoami(), names=id or (), user=user, key=hash_key(settings.audit))
     if not erased:
         stop("No audit rows match --id." if user is None else f"No audit rows match --user {user!r}.", code=1)
-    typer.echo(f"erased the texts of {counted(erased, 'answer')}")
+    say(f"erased the texts of {counted(erased, 'answer')}")
 
 
 @app.command()
@@ -144,7 +144,7 @@ def replay(config: ConfigPath = CONFIG) -> None:
         writer.close()
     if writer.spooled:
         stop(f"the store cannot be written; {counted(writer.spooled, 'row')} kept in {settings.audit.spool}", code=1)
-    typer.echo(f"replayed {counted(rows - sum(lost), 'row')}")
+    say(f"replayed {counted(rows - sum(lost), 'row')}")
 
 
 @app.command()
@@ -155,4 +155,4 @@ def migrate(config: ConfigPath = CONFIG) -> None:
         open_engine(settings.audit).dispose()
     except StoreError as error:
         stop(str(error))
-    typer.echo(f"{shown_address(settings.audit)} is at schema {HEAD}")
+    say(f"{shown_address(settings.audit)} is at schema {HEAD}")

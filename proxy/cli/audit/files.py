@@ -18,7 +18,7 @@ from ...lab.datasets import BadRow, read_objects
 from ...lab.forms import WORDS
 from ...types import Json
 from ..shared.files import readable
-from ..shared.messages import counted, one_sentence, show_faults, stop
+from ..shared.messages import counted, one_sentence, say, show_faults, stop
 from ..shared.options import CONFIG, ConfigPath
 from ..shared.progress import advancing
 from ..shared.store import open_audit
@@ -57,7 +57,7 @@ def import_verdicts(
         while batch := list(islice(verdicts, MAX_VERDICTS)):
             result.take(batch, write_verdicts(engine, [verdict for _, verdict in batch]))
     show_faults(result.faults, shown=10)
-    typer.echo(
+    say(
         f"{counted(result.changed, 'verdict')} recorded, {result.unchanged:,} known already, {counted(len(result.faults), 'line')} at fault"
         + (f", {counted(result.open, 'row')} without a verdict" if result.open else "")
     )
@@ -137,7 +137,7 @@ def export(
         with advancing(f"Exporting to {out.name}", total) as bar:
             rows = _each(read(engine, route=route, since=start), bar.advance)
             written = _write(out, form, rows, columns)
-    typer.echo(f"{written} {'claims' if claims else 'answers'} written to {out}")
+    say(f"{written} {'claims' if claims else 'answers'} written to {out}")
 
 
 def _each(rows: Iterable[T], done: Callable[[], None]) -> Iterator[T]:
@@ -153,7 +153,7 @@ def _export_wordings(out: Path, form: Form, route: str | None, since: str | None
     with open_audit(config) as (_, engine):
         rows = export_wordings(engine, route=route, since=moment(since) if since else 0.0)
         written = _write(out, "jsonl", rows, dict.fromkeys(WORDINGS, "text"))
-    typer.echo(f"{written} wordings written to {out}")
+    say(f"{written} wordings written to {out}")
 
 
 def _write(out: Path, form: Form, rows: Iterator[Json], columns: Mapping[str, str]) -> int:

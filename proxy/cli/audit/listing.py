@@ -19,9 +19,9 @@ from ...config import Mode
 from ...monitoring.figures import percent
 from ...outcomes import Status
 from ...types import Json
-from ..shared.messages import one_sentence, stop
+from ..shared.messages import one_sentence, say, show_text, stop
 from ..shared.options import CONFIG, ConfigPath
-from ..shared.showing import show
+from ..shared.showing import show, styled
 from ..shared.store import open_audit
 from ..shared.times import moment
 
@@ -71,9 +71,9 @@ def list_requests(
             return
         rows = [row for page in _pages(engine, chosen, limit, whole=as_json) for row in page.rows][:limit]
     if as_json:
-        typer.echo(json.dumps(rows, indent=2, allow_nan=False))
+        show_text(json.dumps(rows, indent=2, allow_nan=False))
     elif not rows:
-        typer.echo("no request fits")
+        say("no request fits")
     else:
         _print(rows)
 
@@ -101,7 +101,7 @@ def _write(engine: Engine, chosen: Filter, out: Path) -> None:
                 file.write(form.batch(page.rows))
                 written += len(page.rows)
             file.write(form.end())
-    typer.echo(f"{written:,} request{'s' * (written != 1)} written to {out}")
+    say(f"{written:,} request{'s' * (written != 1)} written to {out}")
 
 
 def _print(rows: list[Json]) -> None:
@@ -114,13 +114,13 @@ def _print(rows: list[Json]) -> None:
         correct = row["correct"]
         verdict = "" if correct is None else "right" if correct >= 0.5 else "wrong"
         said = " ".join((row["question"] or "").split())[:120], " ".join((row["answer"] or "").split())[:160]
-        words = Text("\n→ ".join(part for part in said if part) or row["id"])
+        words = Text("\n→ ").join(map(styled, filter(None, said))) or row["id"]
         confidence = percent(row["confidence"]) if row["confidence"] is not None else ""
         status = f"{row['status']}, in shadow" if row["mode"] == "shadow" else row["status"]
         facts = [_moment(row["created_at"]), row["route"], row["key"], row["model"], status, confidence]
-        table.add_row(*(Text(fact or "") for fact in facts), Text(verdict, "red" if verdict == "wrong" else ""), words)
+        table.add_row(*facts, styled((verdict, "red" if verdict == "wrong" else "")), words)
     show(table)
-    typer.echo("ids and whole texts: --json, or --out FILE", err=True)
+    say("ids and whole texts: --json, or --out FILE", err=True)
 
 
 def _moment(stamp: float) -> str:

@@ -7,7 +7,6 @@ import time
 from typing import Annotated, Any, TypeVar
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -18,9 +17,9 @@ from ...monitoring import figures
 from ...monitoring.arms import Comparison, comparison
 from ...monitoring.figures import PERIODS, Buckets, ClaimFigures, RouteFigures, percent
 from ...monitoring.money import Money, dollars, money
-from ..shared.messages import stop
+from ..shared.messages import say, show_text, stop
 from ..shared.options import CONFIG, AsJson, ConfigPath
-from ..shared.showing import show
+from ..shared.showing import show, styled, terminal
 from ..shared.store import open_audit
 
 Line = tuple[RouteFigures, ClaimFigures, Money]
@@ -39,9 +38,9 @@ def summary(config: ConfigPath = CONFIG, since: Since = "7d", route: RouteName =
     if as_json:
         split = {name: each.to_dict() for name, each in arms.items()}
         lines = [_figures(*row) | {"arms": split.get(row[0].name or "")} for row in rows if row[0].requests]
-        typer.echo(_json(lines))
+        show_text(_json(lines))
     elif not any(line.requests for line, _, _ in rows):
-        typer.echo(f"no requests in {figures.PERIODS[since][0]}" + (f" on the route {route}" if route else ""))
+        say(f"no requests in {figures.PERIODS[since][0]}" + (f" on the route {route}" if route else ""))
     else:
         _print_summary(rows, figures.PERIODS[since][0])
         _print_shadow(rows)
@@ -80,9 +79,9 @@ def worst(
     with open_audit(config) as (_, engine), transaction(engine) as connection:
         rows = queries.surprises(connection, _buckets(connection, since).period, route, limit)
     if as_json:
-        typer.echo(_json(rows))
+        show_text(_json(rows))
     elif not rows:
-        typer.echo("no answer of this period has a verdict")
+        say("no answer of this period has a verdict")
     else:
         _print_worst(rows)
 
@@ -134,6 +133,11 @@ def _figures(line: RouteFigures, claims: ClaimFigures, spent: Money) -> dict[str
     }
 
 
+def _route(name: str | None) -> Text:
+    """A route's name; None: all routes together."""
+    return styled((name, "bold") if name else "all")
+
+
 def _json(content: Any) -> str:
     return json.dumps(content, indent=2, allow_nan=False)
 
@@ -142,10 +146,10 @@ def _print_summary(lines: list[Line], period: str) -> None:
     def share(part: float | None) -> str:
         return "–" if part is None else f"{part:.0%}"
 
-    def estimate(held: Interval | None, digits: int) -> str:
+    def estimate(held: Interval | None, digits: int) -> Text:
         if held is None:
-            return "–"
-        return f"{held.estimate:.{digits}f}\n[dim]{held.low:.{digits}f}–{held.high:.{digits}f}[/]"
+            return Text("–")
+        return Text.assemble(f"{held.estimate:.{digits}f}\n", (f"{held.low:.{digits}f}–{held.high:.{digits}f}", "dim"))
 
     table = Table(
         box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim", title=period, title_justify="left"
@@ -166,7 +170,7 @@ def _print_summary(lines: list[Line], period: str) -> None:
         table.add_column(column, justify="right", no_wrap=True)
     for line, _, spent in lines:
         table.add_row(
-            f"[bold]{line.name}[/]" if line.name else "all",
+            _route(line.name),
             f"{line.requests:,}",
             share(line.share(line.hedged)),
             share(line.share(line.passed)),
@@ -186,9 +190,7 @@ def _print_shadow(rows: list[Line]) -> None:
     for line, _, _ in rows:
         if line.name and line.in_shadow:
             whole = "all" if line.in_shadow == line.requests else f"{line.in_shadow:,} of {line.requests:,}"
-            typer.echo(
-                f'{line.name}: {whole} in shadow: clients got the plain answers, "hedged" is what they would have got'
-            )
+            say(f'{line.name}: {whole} in shadow: clients got the plain answers, "hedged" is what they would have got')
 
 
 def _print_projections(rows: list[Line]) -> None:
@@ -196,12 +198,12 @@ def _print_projections(rows: list[Line]) -> None:
     for line, _, spent in rows:
         name = line.name or "all"
         if spent.projection is not None:
-            typer.echo(f"{name}: {spent.projection.sentence}")
+            say(f"{name}: {spent.projection.sentence}")
         if line.independent < line.verdicts:
             by = ", ".join(line.counted_by)
-            typer.echo(f"{name}: intervals count {line.independent:,} of {line.verdicts:,} verdicts: one of each {by}")
+            say(f"{name}: intervals count {line.independent:,} of {line.verdicts:,} verdicts: one of each {by}")
         if spent.unpriced:
-            typer.echo(
+            say(
                 f"{name}: calibrated answers whose cost is not known: {spent.unpriced:,}; see `prices.models` in docs/costs.md"
             )
 
@@ -227,8 +229,9 @@ def _print_claims(rows: list[Line]) -> None:
 
     for line, claims, _ in rows:
         shares = ("–" if share is None else f"{share:.0%}" for share in (claims.accuracy, claims.confidence))
-        name = f"[bold]{line.name}[/]" if line.name else "all"
-        table.add_row(name, f"{claims.verdicts:,}", *shares, number(claims.fd, 2), number(claims.generalised_ece, 3))
+        table.add_row(
+            _route(line.name), f"{claims.verdicts:,}", *shares, number(claims.fd, 2), number(claims.generalised_ece, 3)
+        )
     show(table)
 
 
@@ -250,7 +253,7 @@ def _print_arms(arms: list[Comparison]) -> None:
         table.add_column(column, justify="left" if column in ("route", "") else "right", no_wrap=True)
     for each in arms:
         requests = (f"{each.requests[arm]:,}" for arm in ("on", each.rest))
-        table.add_row(f"[bold]{each.route}[/]", "requests", *requests, f"other: {each.rest}")
+        table.add_row(_route(each.route), "requests", *requests, f"other: {each.rest}")
         for gap in each.gaps:
             name, digits = _GAPS[gap.figure]
             means = ("–" if mean is None else f"{mean:,.{digits}f}" for mean in (gap.on, gap.rest))
@@ -260,14 +263,14 @@ def _print_arms(arms: list[Comparison]) -> None:
 
 
 def _print_worst(rows: list[dict[str, Any]]) -> None:
-    console = Console(highlight=False)
+    console = terminal()
     for row in rows:
         confidence = percent(row["alpha"] / (row["alpha"] + row["beta"]))
         outcome = "right" if row["correct"] >= 0.5 else "wrong"
         head = Text.assemble(
             (f"{row['fd']:8.2f} nats  ", "bold"), f"confidence {confidence}, was ", (outcome, "bold red")
         )
-        console.print(head, Text(f"  {row['route']}  {row['id']}", style="dim"), soft_wrap=True)
+        console.print(head, styled((f"  {row['route']}  {row['id']}", "dim")), soft_wrap=True)
         for text, style in ((row["question"], ""), (row["answer"] or row["draft"], "italic")):
             if text:
-                console.print(Text("               " + " ".join(text.split())[:300], style=style), soft_wrap=True)
+                console.print("               " + " ".join(text.split())[:300], style=style, soft_wrap=True)

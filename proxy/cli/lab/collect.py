@@ -10,7 +10,7 @@ from typing import Annotated
 import anyio.to_thread
 import structlog
 import typer
-from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
 
 from ...config import Settings
 from ...lab.collecting import Cost, Outcome, Plan, asked_at, cost
@@ -21,7 +21,7 @@ from ...lab.questions import Question, in_order_of, read_questions
 from ...lab.spreading import Place, place
 from ...spending.prices import Prices, open_prices
 from ..shared.files import readable, report_bad
-from ..shared.messages import confirm, counted, one_sentence, stop
+from ..shared.messages import confirm, counted, one_sentence, say, stop
 from ..shared.options import CONFIG, ConfigPath, ModelToAsk, On, RouteOrFirst, SkipBad, Yes
 from ..shared.progress import advancing
 from ..shared.settings import calibrating_route, configuration
@@ -95,7 +95,7 @@ async def run_plan(
         left = cost(plan, todo, ledger, at_once=upstream.honours_n)
         prices = await anyio.to_thread.run_sync(open_prices, settings.prices)
         _confirm(left, prices, len(questions) - len(todo), len(todo), yes)
-        columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn(), TimeRemainingColumn())
+        columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         with advancing("Collecting", len(todo), *columns) as bar:
             return await draw_answers(
                 plan, todo, upstream, ledger,
@@ -122,4 +122,4 @@ def conclude(outcome: Outcome, out: Path, asked: int) -> None:
         )
     if outcome.failed:
         stop(f"{outcome.failed} of {asked} questions are not answered yet; the same command asks them again", code=1)
-    typer.echo(f"{out}: answers to {counted(asked, 'question')}; next: hedgerow grade {out} --out GRADED")
+    say(f"{out}: answers to {counted(asked, 'question')}; next: hedgerow grade {out} --out GRADED")

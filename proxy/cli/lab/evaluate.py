@@ -8,8 +8,8 @@ from typing import Annotated, Any, get_args
 
 import numpy as np
 import typer
-from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from ....calibration.errors import CalibrationError
 from ....calibration.evaluation import Evaluation
@@ -29,11 +29,11 @@ from ...lab.measuring import Records
 from ...lab.report import render, render_comparison
 from ...lab.spreading import place
 from ..shared.files import readable, write_page
-from ..shared.messages import one_sentence, stop
+from ..shared.messages import one_sentence, show_text, stop
 from ..shared.options import BootstrapSeed, JsonForTable, NegativeSlope, On, Resamples, SkipBad
 from ..shared.progress import advancing
 from ..shared.records import Clusters, HowGrouped, Signal, load_records, report_records, without_picked
-from ..shared.showing import show
+from ..shared.showing import show, terminal
 from .conditions import checked, parse_conditions
 
 COMPARISON_RESAMPLES = 2000
@@ -96,7 +96,7 @@ def evaluate(
     with checked(conditions, document, _figures(document)):
         if html is not None:
             write_page(html, render(evaluation, document))
-        typer.echo(json.dumps(document, indent=2)) if as_json else _print_table(document)
+        show_text(json.dumps(document, indent=2)) if as_json else _print_table(document)
     return None
 
 
@@ -122,7 +122,7 @@ def _figures(document: dict[str, Any]) -> str:
 
 
 def _print_table(document: dict[str, Any]) -> None:
-    console = Console()
+    console = terminal()
     console.print(
         f"{document['data']}: {document['n']} answers measured, {document['n_fitted']} fitted on, signal {document['signal']}, "
         f"accuracy {document['accuracy']:.3f}, auroc {_number(document['auroc'])}",
@@ -167,10 +167,10 @@ def _reaches_far(held: dict[str, Any]) -> bool:
     return any(abs(end) >= _FAR for end in held.get("difference_interval", ()))
 
 
-def _flag(held: dict[str, Any]) -> str:
+def _flag(held: dict[str, Any]) -> Text:
     if not held["worse"]:
-        return ""
-    return "[red]worse" if held.get("beyond_noise", True) else "[yellow]worse, within noise"
+        return Text("")
+    return Text("worse", "red") if held.get("beyond_noise", True) else Text("worse, within noise", "yellow")
 
 
 def _compare(
@@ -203,11 +203,11 @@ def _compare(
     document = comparison_document(comparison, data.name, clusters)
     if html is not None:
         write_page(html, render_comparison(document))
-    typer.echo(json.dumps(document, indent=2)) if as_json else _print_comparison(document)
+    show_text(json.dumps(document, indent=2)) if as_json else _print_comparison(document)
 
 
 def _print_comparison(document: dict[str, Any]) -> None:
-    console, reference = Console(), document["reference"]
+    console, reference = terminal(), document["reference"]
     console.print(
         f"{document['data']}: {document['n']} answers, {document['folds']} folds, accuracy {document['accuracy']:.3f}; each answer measured by a "
         f"map that did not see it, compared with {reference['signal']}, {reference['map']} (intervals hold together, 95 %)",
@@ -228,7 +228,7 @@ def _print_comparison(document: dict[str, Any]) -> None:
     )
     for one in document["candidates"]:
         is_reference = (one["signal"], one["map"]) == (reference["signal"], reference["map"])
-        verdict = "reference" if is_reference else _VERDICTS[one["verdict"]]
+        verdict = Text("reference") if is_reference else _VERDICTS[one["verdict"]]
         figures = (_number(one.get(name)) for name in ("smooth_ece", "faithfulness_divergence", "auroc"))
         difference = "" if is_reference else _difference(one)
         table.add_row(one["signal"], one["map"], f"{one['brier']:.4f}", difference, verdict, *figures)
@@ -237,7 +237,7 @@ def _print_comparison(document: dict[str, Any]) -> None:
         console.print(f"{one['signal']}, {one['map']}: {one['reason']}", highlight=False, soft_wrap=True)
 
 
-_VERDICTS = {"better": "[green]better", "worse": "[red]worse", "even": ""}
+_VERDICTS = {"better": Text("better", "green"), "worse": Text("worse", "red"), "even": Text("")}
 
 
 def _difference(one: dict[str, Any]) -> str:

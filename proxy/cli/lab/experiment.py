@@ -11,8 +11,6 @@ from typing import Annotated
 
 import structlog
 import typer
-from rich.console import Console
-from rich.progress import Progress
 
 from ....calibration.errors import CalibrationError
 from ...config import Settings
@@ -22,8 +20,9 @@ from ...lab.report.experiment import write_report
 from ...lab.spreading import place
 from ...services.services import open_pipelines
 from ...spending.prices import Prices, open_prices
-from ..shared.messages import agree, one_sentence
+from ..shared.messages import agree, one_sentence, say, show_text
 from ..shared.options import On, Yes
+from ..shared.progress import progress_bar
 from ..shared.settings import configuration
 
 app = typer.Typer(
@@ -50,9 +49,9 @@ def run(
         with place(on) as where:
             runs = asyncio.run(_run_all(settings, [replace(case, place=where) for case in cases]))
         written = write_report(experiment.out, runs)
-    typer.echo(next(path for path in written if path.suffix == ".md").read_text(encoding="utf-8"))
+    show_text(next(path for path in written if path.suffix == ".md").read_text(encoding="utf-8"))
     for path in written:
-        typer.echo(f"Report written to {path}", err=True)
+        say(f"Report written to {path}", err=True)
 
 
 def _cases(experiment: Experiment) -> tuple[Settings, list[Case]]:
@@ -80,7 +79,7 @@ def _confirm(cases: list[Case], prices: Prices, yes: bool) -> None:
                 asked = f"{todo.questions} questions to ask, " if what == "draw" else ""
                 tokens = f"about {spent.prompt_tokens:,} tokens of prompts and {spent.tokens:,} of answers"
                 line = f"{asked}{spent.answers} answers to {what}, {tokens}: {spent.in_dollars(prices)}"
-                typer.echo(f"{name}: {line}", err=True)
+                say(f"{name}: {line}", err=True)
     if any(spent.calls for todo in left.values() for spent in todo.costs.values()) and not yes:
         agree("Go on?")
 
@@ -89,7 +88,7 @@ async def _run_all(settings: Settings, cases: list[Case]) -> list[Run]:
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     runs: list[Run] = []
     failure: HedgerowError | CalibrationError | None = None
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    with progress_bar() as progress:
         async with open_pipelines(settings) as services:
             for case in cases:
                 name = f"{case.route.name} on {case.set.name}"

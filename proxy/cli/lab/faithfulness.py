@@ -25,7 +25,7 @@ from ...monitoring.faithful import Against
 from ...types import Json
 from ..shared.files import readable, write_page
 from ..shared.judging import Judge, Way, check, judging, paced
-from ..shared.messages import confirm, counted, one_sentence, stop
+from ..shared.messages import confirm, counted, one_sentence, show_text, stop
 from ..shared.options import (
     CONFIG,
     BootstrapSeed,
@@ -36,7 +36,7 @@ from ..shared.options import (
     SkipBad,
     Yes,
 )
-from ..shared.showing import show
+from ..shared.showing import show, terminal
 from ..shared.store import open_audit
 from ..shared.times import moment
 from .conditions import parse_conditions
@@ -194,13 +194,13 @@ def _show(figures: Json, *, as_json: bool, report: Path | None) -> None:
     if report is not None:
         write_page(report, render(figures))
     if as_json:
-        typer.echo(json.dumps(figures, indent=2, allow_nan=False))
+        show_text(json.dumps(figures, indent=2, allow_nan=False))
     else:
         _print(figures)
 
 
 def _print(figures: Json) -> None:
-    console = Console(highlight=False)
+    console = terminal()
     samples = figures["samples"]
     of = (
         ""

@@ -16,7 +16,7 @@ from ...lab.ledger import Ledger
 from ...lab.spreading import Place, place
 from ...types import Json
 from ..shared.files import readable
-from ..shared.messages import agree, counted, one_sentence, stop
+from ..shared.messages import agree, counted, one_sentence, say, stop
 from ..shared.options import CONFIG, ConfigPath, On, Yes
 from ..shared.progress import advancing
 from ..shared.settings import configuration
@@ -48,13 +48,13 @@ def grade(
         grading = _grading(by, upstream, model, concurrency, config)
         outcome = asyncio.run(_grade_all(todo, ledger, grading, where, reasons))
     for reason, count in reasons.most_common():
-        typer.echo(f"{count:6d}  {reason}", err=True)
+        say(f"{count:6d}  {reason}", err=True)
     if outcome.failed or outcome.dead:
         stop(
             f"{len(todo) - outcome.done} of {len(rows)} answers are not graded yet; run the same command to continue",
             code=1,
         )
-    typer.echo(f"{out}: {counted(len(rows), 'answer')} graded; next: hedgerow fit --data {out}")
+    say(f"{out}: {counted(len(rows), 'answer')} graded; next: hedgerow fit --data {out}")
 
 
 def _rows(path: Path) -> list[tuple[str, Json]]:

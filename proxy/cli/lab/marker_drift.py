@@ -66,12 +66,14 @@ def in_json(row: MarkerDrift) -> Json:
 def print_drift(console: Console, rows: Sequence[MarkerDrift]) -> None:
     """Print the table; a change whose interval excludes 0 has a star."""
     if not rows:
+        console.print()
         console.print(
-            f"\nno marker has {MIN_ANSWERS} answers in this stretch: whether they keep their meaning is not known"
+            f"no marker has {MIN_ANSWERS} answers in this stretch: whether they keep their meaning is not known"
         )
         return
+    console.print()
     console.print(
-        "\ndoes it still mean the same? mean raw confidence (MIC) of the answers that bore a marker, in the model's own words and as served",
+        "does it still mean the same? mean raw confidence (MIC) of the answers that bore a marker, in the model's own words and as served",
         soft_wrap=True,
     )
     for words in dict.fromkeys(row.words for row in rows):
@@ -93,8 +95,9 @@ def print_drift(console: Console, rows: Sequence[MarkerDrift]) -> None:
 
 
 def _print_curves(console: Console, rows: Sequence[MarkerDrift]) -> None:
+    console.print()
     console.print(
-        f"\nMIC over time, then | now: {_BARS[0]} near 0, {_BARS[-1]} near 1, · fewer than {MIN_STEP} answers",
+        f"MIC over time, then | now: {_BARS[0]} near 0, {_BARS[-1]} near 1, · fewer than {MIN_STEP} answers",
         soft_wrap=True,
     )
     for row in rows:

@@ -27,9 +27,9 @@ from ...monitoring.markers import MarkerDrift
 from ...types import Json
 from ..shared.files import readable, write_file, write_page
 from ..shared.judging import Judge, RouteOfAudit, Way, check, judging, paced
-from ..shared.messages import confirm, counted, one_sentence, stop
+from ..shared.messages import confirm, counted, one_sentence, say, show_text, stop
 from ..shared.options import CONFIG, ConfigPath, HtmlPage, JsonForTables, SkipBad, Yes
-from ..shared.showing import show
+from ..shared.showing import show, styled, terminal
 from ..shared.store import open_audit
 from ..shared.times import moment
 from .marker_drift import in_json, print_drift, read_drift
@@ -147,7 +147,7 @@ def markers(
         write_page(report, render(figures))
     if lexicon is not None:
         _write_lexicon(lexicon, figures, gathered)
-    typer.echo(json.dumps(figures, indent=2, allow_nan=False)) if as_json else _print(figures, source)
+    show_text(json.dumps(figures, indent=2, allow_nan=False)) if as_json else _print(figures, source)
     if unfinished:
         stop(f"{counted(unfinished, 'answer')} could not be measured yet; the same command continues with them", code=1)
 
@@ -189,9 +189,9 @@ def _write_lexicon(path: Path, figures: Json, gathered: Gathered) -> None:
     write_file(path, to_json(own))
     entries = f"{path}: {len(own)} {'entry' if len(own) == 1 else 'entries'}"
     if any(hedge.frames for hedge in own):
-        typer.echo(f"{entries}; hedgerow lexicon check {path}", err=True)
+        say(f"{entries}; hedgerow lexicon check {path}", err=True)
     else:
-        typer.echo(
+        say(
             f"{entries}, none of which can word an answer: what they say of the model can be read, and no route can name the file",
             err=True,
         )
@@ -238,9 +238,9 @@ async def _gathered(source: _Source, way: Way, skip_bad: bool) -> tuple[Gathered
 
 def _note_samples(looked: ToMeasure) -> None:
     if looked.fewest == 1:
-        typer.echo("note: some answers have one further answer: confidence in their sentences is 0, ½ or 1", err=True)
+        say("note: some answers have one further answer: confidence in their sentences is 0, ½ or 1", err=True)
     if looked.fewest != looked.most:
-        typer.echo(
+        say(
             f"note: answers have {looked.fewest} to {looked.most} further ones: confidence is coarser where they are fewer",
             err=True,
         )
@@ -253,13 +253,13 @@ def _confirm(way: Way, looked: ToMeasure) -> None:
     work = f"{counted(looked.rows.left, 'answer')} to measure, {counted(looked.comparisons, 'comparison')} of a sentence with a further answer"
     if way.judge == "local":
         minutes = looked.comparisons * LOCAL_COMPARISON_S / 60
-        typer.echo(f"{work}: by the shipped judge, in this process, some {minutes:.0f} minutes", err=True)
+        say(f"{work}: by the shipped judge, in this process, some {minutes:.0f} minutes", err=True)
     else:
         confirm(f"{work}: one call of the judge an answer", way.yes)
 
 
 def _print(figures: Json, source: _Source) -> None:
-    console = Console(highlight=False)
+    console = terminal()
     if source.drift and not figures["sentences"]:
         console.print(f"{source.name} {KEEPS_NOTHING}; what follows needs neither", soft_wrap=True)
     else:
@@ -280,10 +280,9 @@ def _print_figures(console: Console, figures: Json) -> None:
 
 
 def _print_model(console: Console, model: Json, thresholds: Sequence[int]) -> None:
-    console.print(
-        f"\n[bold]{model['model']}[/bold]: {model['sentences']:,} sentences of {model['responses']:,} responses",
-        soft_wrap=True,
-    )
+    read = f": {model['sentences']:,} sentences of {model['responses']:,} responses"
+    console.print()
+    console.print(styled((model["model"], "bold"), read), soft_wrap=True)
     for how in ("with", "without"):
         if _is_measured(model, how):
             show(_metrics_table(model, thresholds, how), console)

@@ -14,11 +14,11 @@ from ...lab.regimes import ESTIMATORS, Options, steps_of, study, to_document
 from ...lab.report import render_regimes
 from ...lab.spreading import place
 from ..shared.files import write_page
-from ..shared.messages import one_sentence
+from ..shared.messages import one_sentence, show_text
 from ..shared.options import CONFIG, ConfigPath, JsonForTables, On, SkipBad
 from ..shared.progress import progress_bar
 from ..shared.questions import embedded, labelled_rows, report_left_out
-from ..shared.showing import show
+from ..shared.showing import show, terminal
 from .conditions import checked, parse_conditions
 
 _EXAMPLE = "found > 0"
@@ -77,11 +77,11 @@ def regimes(
     with checked(conditions, document, _KNOWN):
         if report is not None:
             write_page(report, render_regimes(made, document))
-        typer.echo(json.dumps(document, indent=2)) if as_json else _print(document)
+        show_text(json.dumps(document, indent=2)) if as_json else _print(document)
 
 
 def _print(document: dict[str, Any]) -> None:
-    console = Console()
+    console = terminal()
     console.print(
         f"{document['data']}: {document['n']} answers measured, {document['n_fitted']} learned from, {document['questions']} questions, "
         f"accuracy {document['accuracy']:.3f}, mean confidence {document['mean_confidence']:.3f}",

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
 
 from ....lexicon import Hedge, Lexicon, LexiconError, load
 from ....lexicon.hedges.build import Plan, Record, Scored, Written, construct, entries, remaining
@@ -22,8 +21,9 @@ from ...protocols import Call, Upstream
 from ...services.upstreams import open_upstream
 from ...upstreams.answers import sample_of
 from ..shared.files import write_file
-from ..shared.messages import agree, stop
+from ..shared.messages import agree, say, stop
 from ..shared.options import CONFIG, ConfigPath
+from ..shared.progress import progress_bar
 from ..shared.settings import configuration
 
 
@@ -51,7 +51,7 @@ def build(
     log = output.with_suffix(".records.jsonl")
     records = _records(log)
     cost = remaining(plan, records)
-    typer.echo(
+    say(
         f"{cost.writes} sentences to write and {cost.scores} scores to ask, some {cost.tokens:,} tokens; {len(records)} on record",
         err=True,
     )
@@ -67,7 +67,7 @@ def build(
     if not hedges:
         stop(f"no answer held a usable score, so {output} is not written", code=1)
     write_file(output, to_json(Lexicon(hedges, "en", f"built by {', '.join(plan.evaluators)}")))
-    typer.echo(f"{output}: {len(hedges)} hedges" + (f"; no usable score for {', '.join(missing)}" if missing else ""))
+    say(f"{output}: {len(hedges)} hedges" + (f"; no usable score for {', '.join(missing)}" if missing else ""))
 
 
 def _phrases(path: Path | None, english: dict[str, Hedge]) -> tuple[str, ...]:
@@ -102,14 +102,14 @@ def _records(log: Path) -> list[Record]:
 async def _construct(settings: Settings, writer: str, model: str, plan: Plan, records: list[Record], log: Path) -> None:
     """Ask the upstreams with a progress bar; every reply is on disk before the next request."""
     cost = remaining(plan, records)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     async with AsyncExitStack() as stack:
         upstreams: dict[str, Upstream] = {}
         for name in dict.fromkeys((writer, *plan.evaluators)):
             upstreams[name] = await open_upstream(name, settings.upstreams)
             stack.push_async_callback(upstreams[name].aclose)
         file = stack.enter_context(log.open("a", encoding="utf-8"))
-        progress = stack.enter_context(Progress(*columns, console=Console(stderr=True)))
+        progress = stack.enter_context(progress_bar(*columns))
         task = progress.add_task("asking", total=cost.writes + cost.scores)
 
         async def ask(name: str, prompt: str, temperature: float) -> str:

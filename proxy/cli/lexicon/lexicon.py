@@ -15,7 +15,7 @@ from ....lexicon import perceive as perceived_in
 from ....lexicon.hedges.offered import UNSUITED, own_entries, voice_of
 from ....lexicon.text.language import language_of
 from ...monitoring.diagrams import density_bars
-from ..shared.messages import stop
+from ..shared.messages import say, show_text, stop
 from ..shared.options import JsonLines
 from .build import build
 from .own import new, preview, unreadable
@@ -50,13 +50,13 @@ def list_hedges(lexicon: Which = "en", as_json: JsonLines = False) -> None:
     hedges = sorted(_load(lexicon), key=lambda hedge: hedge.beta.mean)
     if as_json:
         for hedge in hedges:
-            typer.echo(json.dumps(_row(hedge), ensure_ascii=False))
+            show_text(json.dumps(_row(hedge), ensure_ascii=False))
         return
-    typer.echo(f"mean  concentration  {'phrase':<34} {'source':<14} id")
+    say(f"mean  concentration  {'phrase':<34} {'source':<14} id")
     for hedge in hedges:
         mark = {"people": f"{hedge.readers} readers", "standard": "standard", "modelled": "modelled"}[hedge.source]
         phrase = hedge.phrase or "(no hedge)"
-        typer.echo(f"{hedge.beta.mean:.2f}  {hedge.beta.concentration:13.1f}  {phrase:<34} {mark:<14} {hedge.id}")
+        say(f"{hedge.beta.mean:.2f}  {hedge.beta.concentration:13.1f}  {phrase:<34} {mark:<14} {hedge.id}")
 
 
 @app.command()
@@ -69,18 +69,16 @@ def show(
         near = get_close_matches(id, [hedge.id for hedge in _load(lexicon)])
         stop(f"{lexicon} has no hedge {id!r}" + (f"; near: {', '.join(near)}" if near else ""))
     if as_json:
-        typer.echo(json.dumps(_row(hedge), ensure_ascii=False))
+        show_text(json.dumps(_row(hedge), ensure_ascii=False))
         return
-    typer.echo(f"{hedge.phrase or '(no hedge)'}  [{hedge.register}, {hedge.language}]")
-    typer.echo(
+    say(f"{hedge.phrase or '(no hedge)'}  [{hedge.register}, {hedge.language}]")
+    say(
         f"  mean {hedge.beta.mean:.3f}, concentration {hedge.beta.concentration:.1f}, Beta({hedge.beta.alpha:g}, {hedge.beta.beta:g})"
     )
-    typer.echo(f"  0 {density_bars(hedge.beta, WIDTH)} 1")
-    typer.echo(
-        f"  {hedge.source}: {hedge.basis}" + (f"; expected error of the mean {hedge.error:.3f}" if hedge.error else "")
-    )
+    say(f"  0 {density_bars(hedge.beta, WIDTH)} 1")
+    say(f"  {hedge.source}: {hedge.basis}" + (f"; expected error of the mean {hedge.error:.3f}" if hedge.error else ""))
     for frame in hedge.frames:
-        typer.echo(f"  {frame.kind:<14} {frame.text}")
+        say(f"  {frame.kind:<14} {frame.text}")
 
 
 @app.command()
@@ -100,8 +98,8 @@ def check(path: Annotated[str, typer.Argument(help="A lexicon file, or the name 
         if high - low > 0.2:
             notes.append(f"no hedge is perceived between {low:.2f} and {high:.2f}")
     for note in notes:
-        typer.echo(f"note: {note}")
-    typer.echo(f"{path}: {len(lexicon)} hedges, {len(means)} of them sayable; can be used")
+        say(f"note: {note}")
+    say(f"{path}: {len(lexicon)} hedges, {len(means)} of them sayable; can be used")
 
 
 def _unwritten(lexicon: Lexicon) -> Iterator[str]:
@@ -159,7 +157,7 @@ def perceive(
         try:
             perceived = perceived_in(text, language or language_of(text) or "und", own)
         except LexiconError as error:
-            typer.echo(f"hedgerow: line {number}: {error}", err=True)
+            say(f"hedgerow: line {number}: {error}", err=True)
             failed = True
             continue
         spans = [
@@ -169,10 +167,10 @@ def perceive(
         if as_json:
             beta = perceived.beta
             figures = {"mean": round(beta.mean, 4), "alpha": round(beta.alpha, 4), "beta": round(beta.beta, 4)}
-            typer.echo(json.dumps({**figures, "spans": spans}, ensure_ascii=False))
+            show_text(json.dumps({**figures, "spans": spans}, ensure_ascii=False))
         else:
             marks = ", ".join(f"{span['text']} ({span['mean']:.2f})" for span in spans)
-            typer.echo(f"{perceived.beta.mean:.2f}  {text}" + (f"   [{marks}]" if marks else ""))
+            say(f"{perceived.beta.mean:.2f}  {text}" + (f"   [{marks}]" if marks else ""))
     if failed:
         raise typer.Exit(2)
 

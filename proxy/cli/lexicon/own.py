@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal
 
 import anyio
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from ....calibration import Beta
@@ -19,8 +18,9 @@ from ....lexicon.hedges.writing import to_json
 from ....lexicon.perception.model import model
 from ....lexicon.perception.translated import languages
 from ...lab.rewording import DEFAULT_ROUTE, GivenAnswer, default_reworder, figures
-from ..shared.messages import one_sentence, stop
+from ..shared.messages import one_sentence, say, show_text, stop
 from ..shared.options import JsonLines
+from ..shared.showing import terminal
 
 LEVELS = (0.15, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 SAMPLES = ("The capital of Australia is Canberra.", "Canberra.")
@@ -59,8 +59,8 @@ def new(
     except LexiconError as error:
         stop(str(error))
     if (warning := unreadable(lexicon)) is not None:
-        typer.echo(f"warning: {warning}", err=True)
-    typer.echo(
+        say(f"warning: {warning}", err=True)
+    say(
         f"{output}: {len(hedges)} {'entry' if len(hedges) == 1 else 'entries'}; look at them with: hedgerow lexicon preview {output}"
     )
 
@@ -119,10 +119,11 @@ def preview(
     rows = anyio.run(worded)
     if as_json:
         for row in rows:
-            typer.echo(json.dumps(row, ensure_ascii=False))
+            show_text(json.dumps(row, ensure_ascii=False))
         return
-    Console(highlight=False).print(_table(rows))
-    typer.echo("\n".join(_summary(rows)))
+    terminal().print(_table(rows))
+    for line in _summary(rows):
+        say(line)
 
 
 def _given(answer: str, level: float) -> GivenAnswer:

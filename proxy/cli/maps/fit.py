@@ -16,7 +16,7 @@ from ....calibration.metrics.table import HEADLINE
 from ...lab.fitting import Decile, deciles, fit_records, version_of
 from ...pipeline.placing import ADAPTIVE, LOCAL
 from ...types import CLAIM_SIGNAL
-from ..shared.messages import one_sentence, stop
+from ..shared.messages import one_sentence, say, show_text, stop
 from ..shared.options import CONFIG, ConfigPath, NegativeSlope, SkipBad
 from ..shared.records import Audited, HowGrouped, Labelled, Signal, load_records
 from ..shared.registry import check_route
@@ -126,11 +126,11 @@ def _fit(
     place = storing.store(name, fitted, activate=storing.activate)
     if weights is not None:
         shares = ", ".join(f"{name} {weight:.3f}" for name, weight in weights.weights.items())
-        typer.echo(f"weights of the combined signal: {shares}, bias {weights.bias:.3f}", err=True)
+        say(f"weights of the combined signal: {shares}, bias {weights.bias:.3f}", err=True)
     tenths = deciles(records, fitted)
     if as_json:
         document = {"version": name, **fitted.to_dict(), "deciles": [asdict(decile) for decile in tenths]}
-        typer.echo(json.dumps(document, indent=2))
+        show_text(json.dumps(document, indent=2))
     else:
         _print(name, fitted, tenths, place, storing.activate)
 
@@ -144,14 +144,14 @@ def _change(held: Mapping[str, float]) -> str:
 
 def _print(name: str, fitted: FittedMap, tenths: Sequence[Decile], place: str, activated: bool) -> None:
     made = fitted.provenance
-    typer.echo(f"{name}: fitted on {made.n} answers, {made.accuracy:.1%} of them right; stored in {place}")
+    say(f"{name}: fitted on {made.n} answers, {made.accuracy:.1%} of them right; stored in {place}")
     for metric in HEADLINE:
         if metric in made.cross_validation:
-            typer.echo(f"  {metric}: {_change(made.cross_validation[metric])}")
-    typer.echo("  by tenths of the answers (fitted on these)   n  before   after   right")
+            say(f"  {metric}: {_change(made.cross_validation[metric])}")
+    say("  by tenths of the answers (fitted on these)   n  before   after   right")
     for number, tenth in enumerate(tenths, start=1):
-        typer.echo(f"{number:>40} {tenth.n:>8} {tenth.before:>7.3f} {tenth.after:>7.3f} {tenth.right:>7.3f}")
+        say(f"{number:>40} {tenth.n:>8} {tenth.before:>7.3f} {tenth.after:>7.3f} {tenth.right:>7.3f}")
     for note in made.notes:
-        typer.echo(f"  note: {note}")
+        say(f"  note: {note}")
     if not activated:
-        typer.echo(f"not active yet; to activate it: hedgerow maps activate {name}")
+        say(f"not active yet; to activate it: hedgerow maps activate {name}")

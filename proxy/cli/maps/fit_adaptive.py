@@ -15,7 +15,7 @@ from ...lab.fitting import version_of
 from ...lab.rows import read_rows
 from ...pipeline.placing import ADAPTIVE, encoder_of
 from ..shared.files import readable, report_bad
-from ..shared.messages import counted, one_sentence, stop
+from ..shared.messages import counted, one_sentence, say, show_text, stop
 from ..shared.progress import progress_bar
 from ..shared.records import Audited, Labelled
 from .storing import Storing
@@ -54,7 +54,7 @@ def fit_adaptive_map(
     rows = _rows(source)
     report_bad(rows.bad, skip_bad)
     if rows.unsettled:
-        typer.echo(f"left out: {counted(rows.unsettled, 'row')} without a label", err=True)
+        say(f"left out: {counted(rows.unsettled, 'row')} without a label", err=True)
     with one_sentence(), progress_bar() as progress:
         reading = progress.add_task("Reading questions", total=len({row.question for row in rows.rows}) or None)
         drawn, short = drawings_of(rows.rows, encoder_of(encoder), lambda count: progress.advance(reading, count))
@@ -64,7 +64,7 @@ def fit_adaptive_map(
             done=lambda: progress.advance(task),
         )  # fmt: skip
     if short:
-        typer.echo(f"left out: {counted(short, 'row')} with fewer than {made.map.budget} answers", err=True)
+        say(f"left out: {counted(short, 'row')} with fewer than {made.map.budget} answers", err=True)
     name = storing.version or version_of(made.fitted, ADAPTIVE, "semantic")
     place = storing.store(name, made.fitted, activate=storing.activate)
     _print(name, made, place, storing.activate, as_json)
@@ -82,19 +82,19 @@ def _rows(source: Labelled) -> DrawnRows:
 
 def _print(name: str, made: AdaptiveFit, place: str, activated: bool, as_json: bool) -> None:
     if as_json:
-        return typer.echo(json.dumps({"version": name, **made.fitted.to_dict(), "activated": activated}, indent=2))
+        return show_text(json.dumps({"version": name, **made.fitted.to_dict(), "activated": activated}, indent=2))
     provenance = made.fitted.provenance
-    typer.echo(f"{name}: fitted on {provenance.n} questions, {provenance.accuracy:.1%} right; stored in {place}")
+    say(f"{name}: fitted on {provenance.n} questions, {provenance.accuracy:.1%} right; stored in {place}")
     for note in provenance.notes:
-        typer.echo(f"  {note}")
-    typer.echo("  answers  Brier, counts alone")
+        say(f"  {note}")
+    say("  answers  Brier, counts alone")
     for number, brier in enumerate(made.map.fixed, start=1):
-        typer.echo(f"  {number:7d}  {brier:.4f}")
-    typer.echo("    price  answers, mean  Brier  (held-out questions)")
+        say(f"  {number:7d}  {brier:.4f}")
+    say("    price  answers, mean  Brier  (held-out questions)")
     for price, cost, brier in made.map.policy:
         own = "  <- this map's" if price == made.map.price else ""
         worse = "" if made.map.pays(price) else "  worse than a fixed number: all are drawn"
-        typer.echo(f"  {price:.5f}  {cost:13.2f}  {brier:.4f}{own}{worse}")
+        say(f"  {price:.5f}  {cost:13.2f}  {brier:.4f}{own}{worse}")
     if not activated:
-        typer.echo(f"not active yet; to activate it: hedgerow maps activate {name}")
+        say(f"not active yet; to activate it: hedgerow maps activate {name}")
     return None

@@ -6,15 +6,13 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-import typer
-
 from ....calibration.regimes.discovery import Columns, Discovery
 from ....calibration.regimes.local import STEPS, LocalFit, fit_local
 from ...audit.operators import set_state
 from ...lab.fitting import version_of
 from ...lab.regime_data import Questions, RegimeRows
 from ...lab.regime_words import contrastive_terms
-from ..shared.messages import one_sentence, stop
+from ..shared.messages import one_sentence, say, show_text, stop
 from ..shared.progress import progress_bar
 from ..shared.questions import embedded, labelled_rows, report_left_out, rows_of_records, samples_in
 from ..shared.records import Audited, Labelled, load_records
@@ -85,13 +83,13 @@ def _print(name: str, made: LocalFit, place: str, used: bool, as_json: bool) -> 
     if as_json:
         content = made.fitted.to_dict()
         held = {"estimate": made.gain.mean, "low": made.gain.low, "high": made.gain.high, "n": made.n_held}
-        return typer.echo(json.dumps({"version": name, **content, "gain": held, "activated": used}, indent=2))
+        return show_text(json.dumps({"version": name, **content, "gain": held, "activated": used}, indent=2))
     provenance = made.fitted.provenance
-    typer.echo(f"{name}: fitted on {provenance.n} answers, {provenance.accuracy:.1%} of them right; stored in {place}")
+    say(f"{name}: fitted on {provenance.n} answers, {provenance.accuracy:.1%} of them right; stored in {place}")
     for note in provenance.notes:
-        typer.echo(f"  {note}")
+        say(f"  {note}")
     if not made.helps:
-        typer.echo("it does not beat the map of the confidence alone beyond noise; where it is active, that map serves")
+        say("it does not beat the map of the confidence alone beyond noise; where it is active, that map serves")
     elif not used:
-        typer.echo(f"not active yet; to activate it: hedgerow maps activate {name}")
+        say(f"not active yet; to activate it: hedgerow maps activate {name}")
     return None

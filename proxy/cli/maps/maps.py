@@ -13,7 +13,7 @@ from ....calibration import FittedMap, MapRegistry
 from ....calibration.errors import CalibrationError
 from ....calibration.metrics.table import HEADLINE
 from ....calibration.registry import read_file
-from ..shared.messages import stop
+from ..shared.messages import say, show_text, stop
 from ..shared.options import CONFIG, ConfigPath, JsonForTable
 from ..shared.registry import check_route, map_registry
 
@@ -38,9 +38,9 @@ def list_maps(
     with map_registry(folder, config) as registry:
         rows = [_row(registry, version) for version in registry.versions()]
     if as_json:
-        typer.echo(json.dumps(rows, indent=2))
+        show_text(json.dumps(rows, indent=2))
     elif not rows:
-        typer.echo(f"no maps yet, neither in {registry.folder} nor in the audit store; hedgerow fit makes one")
+        say(f"no maps yet, neither in {registry.folder} nor in the audit store; hedgerow fit makes one")
     else:
         _print_list(rows)
 
@@ -49,7 +49,7 @@ def list_maps(
 def show(version: Named, folder: Folder = None, config: ConfigPath = CONFIG) -> None:
     """Print a stored map and its provenance as JSON."""
     with map_registry(folder, config) as registry:
-        typer.echo(json.dumps(_load(registry, version).to_dict(), indent=2))
+        show_text(json.dumps(_load(registry, version).to_dict(), indent=2))
 
 
 @app.command("import")
@@ -62,7 +62,7 @@ def import_maps(
     """Copy map files into the audit store, under the names of the files, so that every process serves them."""
     with map_registry(None, config, create=True) as registry:
         for file in files:
-            typer.echo(f"{file.stem}: imported into {registry.add(file.stem, read_file(file))}")
+            say(f"{file.stem}: imported into {registry.add(file.stem, read_file(file))}")
 
 
 @app.command()
@@ -77,7 +77,7 @@ def activate(
     check_route(route, folder, config)
     with map_registry(folder, config, create=True) as registry:
         registry.activate(version, route=route, model=model)
-    typer.echo(f"{version} is active for {_place(route, model)}")
+    say(f"{version} is active for {_place(route, model)}")
 
 
 @app.command()
@@ -86,11 +86,11 @@ def diff(first: Named, second: Named, folder: Folder = None, config: ConfigPath 
     with map_registry(folder, config) as registry:
         one, other = _load(registry, first), _load(registry, second)
     raw = np.array([0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99])
-    typer.echo(f"raw mean -> calibrated mean by {first}, by {second}")
+    say(f"raw mean -> calibrated mean by {first}, by {second}")
     for mean, left, right in zip(raw, one.map.means(raw), other.map.means(raw), strict=True):
-        typer.echo(f"  {mean:.2f} -> {left:.3f}, {right:.3f} ({right - left:+.3f})")
+        say(f"  {mean:.2f} -> {left:.3f}, {right:.3f} ({right - left:+.3f})")
     for name, before, after in _differences(one, other):
-        typer.echo(f"{name}: {_readable(before)} -> {_readable(after)}")
+        say(f"{name}: {_readable(before)} -> {_readable(after)}")
 
 
 def _print_list(rows: list[dict[str, Any]]) -> None:
@@ -112,8 +112,8 @@ def _print_list(rows: list[dict[str, Any]]) -> None:
         )
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
-        typer.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
-    typer.echo("figures: before -> after the map, on answers that it did not see (cross-validation)")
+        say("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+    say("figures: before -> after the map, on answers that it did not see (cross-validation)")
 
 
 def _before_after(held: dict[str, float] | None) -> str:

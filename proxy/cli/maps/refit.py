@@ -6,8 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import typer
-from rich.console import Console
 from rich.table import Table
 
 from ....calibration.errors import CalibrationError
@@ -18,9 +16,9 @@ from ...config import Settings
 from ...lab.fitting import NoVerdicts, RouteRefit, refit_route
 from ...services.active_map import stored_maps
 from ...services.routes import effective
-from ..shared.messages import stop
+from ..shared.messages import show_text, stop
 from ..shared.settings import named_route
-from ..shared.showing import show
+from ..shared.showing import show, terminal
 from ..shared.store import open_audit, whoami
 
 
@@ -41,7 +39,7 @@ def finish_refit(config: Path, refitted: RouteRefit, *, activate: bool, actor: s
         with open_audit(config) as (settings, engine):
             _activate(settings, engine, refitted, actor or whoami())
     document = refitted.document(activated=used)
-    typer.echo(json.dumps(document, indent=2)) if as_json else _print(document)
+    show_text(json.dumps(document, indent=2)) if as_json else _print(document)
     if activate and not used:
         stop(
             f"{refitted.version} is stored but not activated: it does not beat {refitted.in_use or 'no map'} beyond noise; "
@@ -70,7 +68,7 @@ def _activate(settings: Settings, engine: Engine, refitted: RouteRefit, actor: s
 
 
 def _print(document: dict[str, Any]) -> None:
-    console = Console()
+    console = terminal()
     console.print(
         f"{document['version']}: fitted on {document['n_fitted']} verdicts of route {document['route']}, compared on the "
         f"{document['n_compared']} after them with {document['in_use'] or 'no map'}",

@@ -25,7 +25,7 @@ from ...lab.promises_report import read_page, report_seal
 from ...services.active_map import stored_maps
 from ...services.routes import effective
 from ..shared.files import readable, report_bad, unreadable
-from ..shared.messages import counted, one_sentence, show_faults, stop
+from ..shared.messages import counted, one_sentence, say, show_faults, show_text, stop
 from ..shared.options import CONFIG, AsJson, ConfigPath, SkipBad
 from ..shared.registry import check_route, map_registry
 from ..shared.settings import calibrating_route, configuration
@@ -86,7 +86,7 @@ def main(
         )
         certified = certify(labels, wishes, confidence, datetime.now(UTC))
         certified = _sealed(certified, config, store=store)
-    typer.echo(json.dumps(certified.document(), indent=2)) if as_json else _print(certified, stored=store)
+    show_text(json.dumps(certified.document(), indent=2)) if as_json else _print(certified, stored=store)
     if certified.certificate is None:
         raise typer.Exit(1)
 
@@ -101,11 +101,11 @@ def list_certificates(
     with one_sentence(), _stored(config) as certificates:
         (stored, _), faults = certificates.read_all(route), certificates.verify()  # this names the damaged ones
     if as_json:
-        typer.echo(json.dumps({"certificates": [one.to_dict() for one in stored], "faults": faults}, indent=2))
+        show_text(json.dumps({"certificates": [one.to_dict() for one in stored], "faults": faults}, indent=2))
     elif not stored:
-        typer.echo("no certificates yet; hedgerow certify --store keeps one")
+        say("no certificates yet; hedgerow certify --store keeps one")
     for one in () if as_json else stored:
-        typer.echo(
+        say(
             f"{one.id}  route {one.route or 'any'}  map {one.map_id or 'none'}  n={one.n}  {'; '.join(p.wish.text for p in one.promises)}"
         )
     if faults:
@@ -123,7 +123,7 @@ def show(
         certificate = certificates.get(name)
     if certificate is None:
         stop(f"there is no certificate {name!r}; hedgerow certify list lists them")
-    typer.echo(certificate.to_json(), nl=False)
+    show_text(certificate.to_json().removesuffix("\n"))
 
 
 @app.command()
@@ -141,11 +141,12 @@ def verify(
         state = CHECKS[content["kind"]](content, key)
     keyless = state == "valid" and not str(content.get("seal", "")).startswith("hmac-")
     sentence = _SEALS[state] + ("; no key was used, so this is a checksum and not a signature" if keyless else "")
-    typer.echo(
+    show_text(
         json.dumps({"seal": state, "signed": state == "valid" and not keyless}) if as_json else f"{file}: {sentence}"
     )
     if state == "valid" and content["kind"] == REPORT and not as_json:
-        typer.echo("\n".join(promise["line"] for promise in content["promises"]))
+        for promise in content["promises"]:
+            say(promise["line"])
     if state == "valid" and content["kind"] == KIND and not as_json:
         _print_certificate(Certificate.from_dict(content))
     if state != "valid":
@@ -240,33 +241,33 @@ def _sealed(certified: Certified, config: Path, *, store: bool) -> Certified:
 
 def _print(certified: Certified, *, stored: bool) -> None:
     labels, outcome = certified.labels, certified.outcome
-    typer.echo(
+    say(
         f"{labels.about}, map {labels.map_id or 'none (uncalibrated)'}; all promises together with probability {certified.confidence:g}"
     )
     for promise in outcome.promises:
-        typer.echo(f"  yes  {promise.in_words}")
+        say(f"  yes  {promise.in_words}")
     for refused in outcome.refused:
-        typer.echo(f"  no   {refused.wish.sentence}: {refused.reason}")
+        say(f"  no   {refused.wish.sentence}: {refused.reason}")
     for reason, count in labels.left_out.items():
-        typer.echo(f"  left out: {counted(count, 'row')} {reason}")
+        say(f"  left out: {counted(count, 'row')} {reason}")
     for note in (*labels.notes, *outcome.notes):
-        typer.echo(f"  note: {note}")
+        say(f"  note: {note}")
     if certified.certificate is None:
-        return typer.echo("nothing is certified: a certificate needs every wish granted")
+        return say("nothing is certified: a certificate needs every wish granted")
     shares = [] if outcome.share_plain is None else [f"{outcome.share_plain:.0%} of these answers go out plain"]
     if outcome.share_answered is not None and outcome.share_answered < 1.0:
         shares.append(f"{outcome.share_answered:.0%} are answered")
     kept = "stored" if stored else "not stored: --store keeps it, --json prints it"
-    return typer.echo(
-        "\n".join([*([", ".join(shares)] if shares else []), f"certificate {certified.certificate.id} ({kept})"])
-    )
+    if shares:
+        say(", ".join(shares))
+    return say(f"certificate {certified.certificate.id} ({kept})")
 
 
 def _print_certificate(certificate: Certificate) -> None:
-    typer.echo(
+    say(
         f"{certificate.id}: {certificate.data}, {certificate.issued_at:%Y-%m-%d}, probability {certificate.confidence:g}"
     )
     for promise in certificate.promises:
-        typer.echo(f"  {promise.in_words}")
+        say(f"  {promise.in_words}")
     for assumption in certificate.assumptions:
-        typer.echo(f"  assumes: {assumption}")
+        say(f"  assumes: {assumption}")

@@ -16,7 +16,7 @@ from ...outcomes import Uncovered
 from ...services.active_map import stored_maps
 from ...services.routes import effective
 from ..shared.files import write_page
-from ..shared.messages import one_sentence, stop
+from ..shared.messages import one_sentence, say, stop
 from ..shared.options import CONFIG, ConfigPath
 from ..shared.settings import calibrating_route
 from ..shared.store import open_audit
@@ -46,5 +46,5 @@ def report(
         content = document(engine, chosen, issued, key, datetime.now(UTC))
     write_page(out, page(content))
     for promise in content["promises"]:
-        typer.echo(promise["line"])
-    typer.echo("signed" if key else "not signed: audit.hash_key is not set")
+        say(promise["line"])
+    say("signed" if key else "not signed: audit.hash_key is not set")

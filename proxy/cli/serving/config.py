@@ -17,7 +17,7 @@ from ...errors import ConfigError, ProxyError, StoreError, UpstreamRejected
 from ...services.services import check_services, judge_state
 from ...services.serving import store_failure
 from ...services.upstreams import named_upstreams, open_upstream
-from ..shared.messages import counted, stop
+from ..shared.messages import counted, say, stop
 from ..shared.options import CONFIG, ConfigPath
 
 PROVIDER_STATE = "hedgerow.proxy.dashboard.oidc:provider_state"
@@ -50,13 +50,13 @@ def check(
         stop("\n".join(problems), code=1)
     if unset:
         named = ", ".join(f"{name} ({key})" for key, name in unset.items())
-        typer.echo(f"{config}: not set here, and needed by `hedgerow serve`: {named}", err=True)
+        say(f"{config}: not set here, and needed by `hedgerow serve`: {named}", err=True)
     if settings.unrouted is not None:
-        typer.echo(f"{config}: {settings.unrouted}", err=True)
+        say(f"{config}: {settings.unrouted}", err=True)
     routes = ", ".join(f"{route.name} ({route.mode})" for route in settings.routes)
     if (judge := judge_state(settings)) is not None:
-        typer.echo(f"judge of the claims of long answers: {judge}")
-    typer.echo(f"{config}: fine; routes: {routes}")
+        say(f"judge of the claims of long answers: {judge}")
+    say(f"{config}: fine; routes: {routes}")
 
 
 def _known(config: Path) -> tuple[Settings, Mapping[str, str]]:
@@ -71,7 +71,7 @@ async def _ask_all(settings: Settings) -> list[str]:
     problems = []
     async for name, answer, is_fine in _answers(settings):
         if is_fine:
-            typer.echo(f"{name}: {answer}")
+            say(f"{name}: {answer}")
         else:
             problems.append(f"{name}: {answer}")
     return problems
@@ -124,4 +124,4 @@ def hash_key() -> None:
     key = typer.get_text_stream("stdin").readline().strip()
     if not key:
         stop("no key on standard input")
-    typer.echo(hashlib.sha256(key.encode()).hexdigest())
+    say(hashlib.sha256(key.encode()).hexdigest())

@@ -10,8 +10,6 @@ from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
 from ....calibration.registry import UNCALIBRATED
 from ...config import Route, Settings
@@ -31,6 +29,7 @@ from ...upstreams.connections import authority
 from ...upstreams.readiness import Readiness
 from ..shared.options import CONFIG, ConfigPath
 from ..shared.settings import configuration
+from ..shared.showing import styled, terminal
 from .config import store_state
 
 QUESTION = "Who painted the Mona Lisa?"
@@ -52,7 +51,7 @@ def doctor(
 ) -> None:
     """Test everything once: configuration, store, maps, and one real question to the upstream of each route. Exits with status 1 if something fails."""
     settings = configuration(config)
-    console = Console(highlight=False)
+    console = terminal()
     key = os.environ.get(key_variable, "") if key_variable else ""
     headers = {"authorization": f"Bearer {key}"} if key else {}
 
@@ -60,7 +59,7 @@ def doctor(
         fails = False
         async for state, name, said in _findings(settings, headers, model):
             mark, style = _MARKS[state]
-            console.print(Text.assemble((f"{mark} ", style), (f"{name}: ", "bold"), said), soft_wrap=True)
+            console.print(styled((f"{mark} ", style), (f"{name}: ", "bold"), said), soft_wrap=True)
             fails |= state == "fails"
         return fails
 

@@ -12,7 +12,7 @@ import typer
 from ...config import load
 from ...errors import ConfigError
 from ..shared.files import write_file
-from ..shared.messages import asking, stop
+from ..shared.messages import asking, say, stop
 from ..shared.options import CONFIG
 from .doctor import doctor
 
@@ -68,9 +68,9 @@ def init(
     upstream = _EMBEDDED if base_url == "embedded" else _SERVER.format(url=base_url, key=_key(key_variable))
     port = 4001 if _OWN_PORT.search(base_url) else 4000  # port 4000 belongs to the model's server
     _write(config, _FILE.format(upstream=upstream, mode=mode, port=port))
-    typer.echo(f"{config} is written. Next: hedgerow doctor, then hedgerow serve")
+    say(f"{config} is written. Next: hedgerow doctor, then hedgerow serve")
     if key_variable and key_variable not in os.environ:
-        typer.echo(f"the environment variable {key_variable} is not set; set it before you serve", err=True)
+        say(f"the environment variable {key_variable} is not set; set it before you serve", err=True)
     elif asks:
         with asking("the file is written, and `hedgerow doctor` tries it"):
             tries = typer.confirm("Try it now, with one question to the model?", default=True)

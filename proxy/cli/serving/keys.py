@@ -17,7 +17,7 @@ from ...config import Settings
 from ...monitoring.moments import date_of, seconds_of
 from ...services.keyring import state_of
 from ...types import Key, Role
-from ..shared.messages import counted, stop
+from ..shared.messages import counted, say, show_text, stop
 from ..shared.options import CONFIG, Actor, ConfigPath, JsonForTable, Note
 from ..shared.settings import named_route
 from ..shared.store import open_audit, whoami
@@ -74,14 +74,14 @@ def list_keys(
         known, figures = keys.read_keys(engine), figures_of_keys(engine, moment(since))
     if as_json:
         rows = [asdict(key) | {"state": state_of(key), "figures": _json(figures.get(key.name))} for key in known]
-        typer.echo(json.dumps(rows, indent=2))
+        show_text(json.dumps(rows, indent=2))
         return
     for key in known:
         used = figures.get(key.name)
         use = f"{counted(used.requests, 'request')}, {counted(used.tokens, 'token')}" if used else "not used"
-        typer.echo("  ".join(part for part in (key.name, state_of(key), *_parts(key), f"since {since}: {use}") if part))
+        say("  ".join(part for part in (key.name, state_of(key), *_parts(key), f"since {since}: {use}") if part))
     if not known:
-        typer.echo("there are no named keys")
+        say("there are no named keys")
 
 
 @app.command()
@@ -105,7 +105,7 @@ def change(
         key = keys.change(engine, name, wishes, actor=actor or whoami(), note=note)
     if key is None:
         stop(f"no key is called {name!r}")
-    typer.echo("  ".join([key.name, state_of(key), *_parts(key)]))
+    say("  ".join([key.name, state_of(key), *_parts(key)]))
 
 
 @app.command()
@@ -135,7 +135,7 @@ def revoke(name: Name, config: ConfigPath = CONFIG, actor: Actor = None, note: N
         key = keys.revoke(engine, name, actor=actor or whoami(), note=note)
     if key is None:
         stop(f"no key is called {name!r}")
-    typer.echo(f"{key.name}: revoked")
+    say(f"{key.name}: revoked")
 
 
 def _wishes(
@@ -196,5 +196,5 @@ def _json(figures: Any) -> Any:
 
 
 def _show_once(key: Key, secret: str) -> None:
-    typer.echo(f"{key.name}: this is its secret; it is kept nowhere, and cannot be shown again", err=True)
-    typer.echo(secret)
+    say(f"{key.name}: this is its secret; it is kept nowhere, and cannot be shown again", err=True)
+    say(secret)

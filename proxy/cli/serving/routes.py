@@ -17,7 +17,7 @@ from ...outcomes import Uncovered
 from ...services.active_map import stored_maps
 from ...services.routes import describe, effective
 from ...types import Json
-from ..shared.messages import stop
+from ..shared.messages import say, show_text, stop
 from ..shared.options import CONFIG, Actor, ConfigPath, JsonForTable, Note
 from ..shared.settings import named_route
 from ..shared.store import open_audit, whoami
@@ -43,15 +43,15 @@ def list_routes(
         promises = examine_promises(engine, running, {name: now for name, now in standing.items() if now})
         described = describe(settings, running, states, examine(engine, running, active).health, active, promises)
     if as_json:
-        typer.echo(json.dumps(described, indent=2))
+        show_text(json.dumps(described, indent=2))
         return
     for route in described:
         set_by = f"  set by {route['set_by']}" if route["set_by"] else ""
-        typer.echo(f"{route['name']}  {_mode(route)}  map {_map(route)}  {_health(route['health'])}{set_by}")
+        say(f"{route['name']}  {_mode(route)}  map {_map(route)}  {_health(route['health'])}{set_by}")
         for reason in (route["health"] or {}).get("reasons", ()):
-            typer.echo(f"  {reason}")
+            say(f"  {reason}")
         for line in _promises(route["promises"]):
-            typer.echo(f"  {line}")
+            say(f"  {line}")
 
 
 def _mode(route: Json) -> str:
@@ -119,7 +119,7 @@ def clear_alarms(route: Route, config: ConfigPath = CONFIG, actor: Actor = None,
     with open_audit(config) as (settings, engine):
         named_route(settings, route)
         cleared = operators.clear_alarms(engine, route, actor=actor or whoami(), note=note)
-    typer.echo(f"{route}: {cleared} alarms cleared")
+    say(f"{route}: {cleared} alarms cleared")
 
 
 @app.command()
@@ -134,7 +134,7 @@ def changes(
     for change in history:
         _say(change)
     if not history:
-        typer.echo("nothing was changed yet")
+        say("nothing was changed yet")
 
 
 def _say(change: Change) -> None:
@@ -143,7 +143,7 @@ def _say(change: Change) -> None:
     states = f"{change.before or 'as configured'} -> {change.after or 'as configured'}"
     if change.route is None and change.before is None:  # changes of keys and purges have no previous value
         states = change.after or ""
-    typer.echo(f"{when} UTC  {change.actor}  {change.route or 'all routes'}: {change.what} {states}{note}")
+    say(f"{when} UTC  {change.actor}  {change.route or 'all routes'}: {change.what} {states}{note}")
 
 
 def _map(route: Json) -> str:

@@ -7,10 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
-import typer
-
 from ...lab.datasets import UNREADABLE, BadRow
-from .messages import counted, stop
+from .messages import counted, say, stop
 
 
 def report_bad(
@@ -24,9 +22,9 @@ def report_bad(
         lines.setdefault(row.reason, []).append(row.line)
     faults = list(lines.items())[:5]
     for reason, where in faults:
-        typer.echo(f"{_lines(where)}: {reason}", err=True)
+        say(f"{_lines(where)}: {reason}", err=True)
     if left := number - sum(len(where) for _, where in faults):
-        typer.echo(f"and {left} more", err=True)
+        say(f"and {left} more", err=True)
     if number and not (skip and others):
         way = f"--skip-bad continues without them{hint}" if others else "no other row is there"
         stop(f"{counted(number, 'row')} cannot be used; {way}")
@@ -63,4 +61,4 @@ def write_file(path: Path, text: str) -> None:
 def write_page(path: Path, page: str) -> None:
     """Write a report as a page, and print its path on standard error, because standard output is for figures."""
     write_file(path, page)
-    typer.echo(f"Report written to {path}", err=True)
+    say(f"Report written to {path}", err=True)

@@ -11,11 +11,22 @@ import typer
 
 from ....calibration.errors import CalibrationError
 from ...errors import ConfigError, HedgerowError, InputError, UpstreamRejected
+from ...monitoring.visible import in_one_line, visible
+
+
+def say(line: str = "", *, err: bool = False) -> None:
+    """Print one line, whatever a text of others holds that stands in it."""
+    typer.echo(in_one_line(line), err=err)  # noqa: TID251 # here and below, and in `showing.terminal`: nowhere else
+
+
+def show_text(text: str, *, err: bool = False) -> None:
+    """Print a text of several lines, or JSON, which stays the same JSON."""
+    typer.echo(visible(text), err=err)  # noqa: TID251
 
 
 def stop(message: str, code: int = 2) -> NoReturn:
     """End with one sentence on standard error. 2: bad input or configuration; 1: a check that failed."""
-    typer.echo(f"hedgerow: {message}", err=True)
+    show_text(f"hedgerow: {message}", err=True)
     raise typer.Exit(code)
 
 
@@ -41,9 +52,9 @@ def one_sentence(*, on_interrupt: str = "stopped") -> Iterator[None]:
 def show_faults(faults: Sequence[str], shown: int = 5) -> None:
     """Print the first of the things that are wrong, and how many more there are."""
     for fault in faults[:shown]:
-        typer.echo(fault, err=True)
+        say(fault, err=True)
     if len(faults) > shown:
-        typer.echo(f"and {len(faults) - shown} more", err=True)
+        say(f"and {len(faults) - shown} more", err=True)
 
 
 def counted(number: int, noun: str) -> str:
@@ -53,7 +64,7 @@ def counted(number: int, noun: str) -> str:
 
 def confirm(cost: str, yes: bool) -> None:
     """Say what something costs, and end the command unless the user agrees."""
-    typer.echo(cost, err=True)
+    say(cost, err=True)
     if not yes:
         agree("Go on?")
 
@@ -61,7 +72,7 @@ def confirm(cost: str, yes: bool) -> None:
 def agree(question: str) -> None:
     """Ask whoever sits at the terminal, and end the command unless they agree."""
     with asking("--yes agrees beforehand"):
-        agreed = typer.confirm(question, err=True)
+        agreed = typer.confirm(in_one_line(question), err=True)
     if not agreed:
         raise typer.Exit(1)
 
@@ -74,5 +85,5 @@ def asking(instead: str) -> Iterator[None]:
     except typer.Abort:
         if sys.stdin.isatty():  # Ctrl-C
             raise
-        typer.echo(err=True)  # the line of the question
+        say(err=True)  # the line of the question
         stop(f"standard input ended before the question was answered; {instead}")

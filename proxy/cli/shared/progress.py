@@ -7,17 +7,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .showing import terminal
+
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn, TaskID
 
 
 def progress_bar(*columns: ProgressColumn) -> Progress:
-    """Progress bars on standard error that leave nothing behind; none where that is not a terminal."""
-    from rich.console import Console
-    from rich.progress import Progress
+    """Progress bars on standard error that leave nothing behind; none where that is not a terminal. `columns`: what stands behind the name."""
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-    console = Console(stderr=True)
-    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+    console = terminal(stderr=True)
+    name = TextColumn("{task.description}", markup=False)
+    columns = columns or (BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    return Progress(name, *columns, console=console, transient=True, disable=not console.is_terminal)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,7 @@ class Bar:
 
     def note(self, line: str) -> None:
         """Print a line above the bar, as it is."""
-        self._progress.console.print(line, markup=False, highlight=False, soft_wrap=True)
+        self._progress.console.print(line, soft_wrap=True)
 
 
 @contextmanager

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from ...audit.labelled import export_rows
 from ...lab.datasets import BadRow, read_objects
 from ...lab.forms import in_one_form
@@ -15,7 +13,7 @@ from ...lab.measuring import Records
 from ...lab.regime_data import Questions, RegimeRow, RegimeRows, questions_of, read_regime_rows
 from ...pipeline.placing import encoder_of
 from .files import readable, report_bad
-from .messages import counted, one_sentence, stop
+from .messages import counted, one_sentence, say, stop
 from .settings import named_route
 from .store import open_audit
 from .times import moment
@@ -64,16 +62,14 @@ def _audited(config: Path, name: str, since: float) -> Iterator[tuple[int, dict[
             else:
                 without += 1
     if without:
-        typer.echo(
-            f"{without} answers are left out: the audit keeps no question of them (`audit.store_text`)", err=True
-        )
+        say(f"{without} answers are left out: the audit keeps no question of them (`audit.store_text`)", err=True)
 
 
 def report_left_out(rows: RegimeRows, skip_bad: bool) -> None:
     """Name rows that cannot be used, and end the command unless they may be skipped."""
     report_bad(rows.bad, skip_bad)
     if rows.unsettled:
-        typer.echo(f"left out: {counted(rows.unsettled, 'row')} without a label", err=True)
+        say(f"left out: {counted(rows.unsettled, 'row')} without a label", err=True)
 
 
 def embedded(rows: RegimeRows, model: str, progress: Progress) -> Questions:

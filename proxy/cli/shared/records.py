@@ -15,7 +15,7 @@ from ...lab.rows import WORTH
 from ...lab.spreading import HERE, Place
 from ...signals.combine import COMBINED, Weights
 from .files import readable, report_bad
-from .messages import counted, stop
+from .messages import counted, say, stop
 from .progress import advancing
 
 Clusters = Literal["rules", "exact"]
@@ -95,7 +95,7 @@ def measured_in(path: Path, signals: Sequence[str], clusters: Clusters, where: P
 def without_picked(measured: Mapping[str, Records]) -> dict[str, Records]:
     """The columns without what the review queue picked for its confidence, and a line that says how many that were."""
     if picked := int(next(iter(measured.values())).picked.sum()):
-        typer.echo(f"left out: {counted(picked, 'row')} that the review queue picked for confidence", err=True)
+        say(f"left out: {counted(picked, 'row')} that the review queue picked for confidence", err=True)
     return {name: records.drawn() for name, records in measured.items()}
 
 
@@ -104,9 +104,9 @@ def report_records(records: Records, path: Path, signal: str, skip_bad: bool) ->
     others = bool(records.correct.size or records.unsettled or records.other_signal)
     report_bad(records.bad, skip_bad, others=others)
     if records.unsettled:
-        typer.echo(f"left out: {counted(records.unsettled, 'row')} without a label", err=True)
+        say(f"left out: {counted(records.unsettled, 'row')} without a label", err=True)
     if records.other_signal:
-        typer.echo(f"left out: {counted(records.other_signal, 'row')} of another signal than {signal}", err=True)
+        say(f"left out: {counted(records.other_signal, 'row')} of another signal than {signal}", err=True)
     if not others and not records.bad:
         stop(f"{path}: contains no row")
     if not records.correct.size:
@@ -120,6 +120,6 @@ def report_records(records: Records, path: Path, signal: str, skip_bad: bool) ->
         )
     if records.stated:
         what = "confidence is a single number" if records.stated == 1 else "confidences are single numbers"
-        typer.echo(f"{records.stated} {what}, taken as worth {WORTH:g} answers each", err=True)
+        say(f"{records.stated} {what}, taken as worth {WORTH:g} answers each", err=True)
     if by := [name for name in records.graded_by if name != "gold"]:
-        typer.echo(f"answers are graded by {', '.join(map(repr, by))}, taken as the right answers", err=True)
+        say(f"answers are graded by {', '.join(map(repr, by))}, taken as the right answers", err=True)

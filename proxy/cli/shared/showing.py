@@ -1,23 +1,52 @@
-"""Tables in terminals of any width: no figure is ever cut."""
+"""Tables in terminals of any width: no figure is ever cut, and nothing in them gives the terminal orders."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.measure import Measurement
 from rich.padding import Padding
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
+
+from ...monitoring.visible import in_one_line, visible
 
 LEAST_TEXT = 32
 """Columns below which a column of running text is no longer pleasant to read."""
 _UNBOUNDED = 100_000
 
 
+class _Terminal(Console):
+    """A console that makes all text visible. A string is one line and means only itself: lines and styles are the program's, as `Text`."""
+
+    def render_str(self, text: str, **how: Any) -> Text:
+        """Make text of a string."""
+        return super().render_str(in_one_line(text), **how)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """What a table, panel or text consists of."""
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else visible(text), style, control)
+
+
+def terminal(*, stderr: bool = False) -> Console:
+    """The console of a command."""
+    return _Terminal(stderr=stderr, highlight=False, markup=False, emoji=False)
+
+
+def styled(*parts: str | tuple[str, str]) -> Text:
+    """One line of strings, each alone or with its style."""
+    return Text.assemble(
+        *((in_one_line(part[0]), part[1]) if isinstance(part, tuple) else in_one_line(part) for part in parts)
+    )
+
+
 def show(table: Table, console: Console | None = None) -> None:
     """Print a table; where the terminal is too narrow for its figures, row by row, each figure behind its name."""
-    console = console or Console(highlight=False)
+    console = console or terminal()
     if _needed(table, console) <= console.width:
         console.print(table)
         return
