@@ -17,6 +17,8 @@ import orjson
 
 from .entry import Row
 
+END = "audit_chain_end"
+"""The log line of a chain's end, which `hedgerow audit verify --ends` compares."""
 GENESIS = "0" * 64
 """The `previous` hash of the first row."""
 OUTSIDE = frozenset({"hash", "user_hash", "salt", "erased_at", "asker", "question_hash"})

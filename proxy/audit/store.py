@@ -43,6 +43,8 @@ SUM_UP_EVERY_S = 300.0
 """Seconds between two checks whether an hour can be summed up."""
 SUM_UP_PAUSE_S = 0.5
 """Seconds between two hours to sum up, if an old store has many: writers come first."""
+ENDS_EVERY_S = 3600.0
+"""Seconds between two times at which the ends of chains are logged."""
 LOOK_S = 10.0
 """Seconds between two looks at the clock."""
 LATE_ROW_S = 1.0
@@ -240,6 +242,12 @@ async def watch_clock(store: AuditStore) -> None:
     )
     store.supervisor.tell("clock", told)
     await asyncio.sleep(LOOK_S)
+
+
+async def tell_ends_regularly(store: AuditStore) -> None:
+    """Log the ends of this process's chains, and wait."""
+    store.writer.tell_ends()
+    await asyncio.sleep(ENDS_EVERY_S)
 
 
 async def sum_up_regularly(store: AuditStore) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import groupby
+from types import MappingProxyType
 
 import sqlalchemy as sa
 
+from .. import strict_json
 from . import chain
 from .chain import GENESIS, Head
 from .engine import transaction
@@ -57,14 +61,35 @@ class Report:
     findings: list[Finding] = field(default_factory=list)
 
 
-def verify(engine: sa.Engine, key: bytes, on_rows: Callable[[int], None] = lambda _: None) -> Report:
+Kept = Mapping[tuple[str, str], Mapping[int, str]]
+"""Hashes of rows that were once the ends of their chains, as the log kept them: by writer and route, then by position."""
+NOTHING: Kept = MappingProxyType({})
+
+
+def kept_ends(lines: Iterable[str]) -> Kept:
+    """The ends of chains among the lines of a JSON log, whatever stands before the JSON."""
+    kept: dict[tuple[str, str], dict[int, str]] = defaultdict(dict)
+    for line in lines:
+        if chain.END in line:
+            with suppress(
+                ValueError, KeyError, TypeError, AttributeError
+            ):  # a line of something else that holds the name
+                told = strict_json.loads(line[line.index("{") :])
+                if told["event"] == chain.END:
+                    kept[str(told["writer"]), str(told["route"])][int(told["seq"])] = str(told["hash"])
+    return kept
+
+
+def verify(
+    engine: sa.Engine, key: bytes, on_rows: Callable[[int], None] = lambda _: None, kept: Kept = NOTHING
+) -> Report:
     """Verify everything; `on_rows` receives the number of further rows read.
 
     Raises:
         StoreError: the store cannot be read.
     """
     with transaction(engine, "snapshot") as connection:
-        return examine(connection, key, on_rows)
+        return examine(connection, key, on_rows, kept)
 
 
 def count(engine: sa.Engine) -> int:
@@ -77,17 +102,21 @@ def count(engine: sa.Engine) -> int:
         return connection.execute(sa.select(sa.func.count()).select_from(answers)).scalar() or 0
 
 
-def examine(connection: sa.Connection, key: bytes, on_rows: Callable[[int], None] = lambda _: None) -> Report:
+def examine(
+    connection: sa.Connection, key: bytes, on_rows: Callable[[int], None] = lambda _: None, kept: Kept = NOTHING
+) -> Report:
     """Verify the rows that a transaction sees."""
     ends = {(end["writer"], end["route"]): dict(end) for end in connection.execute(sa.select(chains)).mappings()}
     report = Report(chains=len(ends), purged=sum(end["start_seq"] for end in ends.values()))
+    seen = set()
     for place, rows in groupby(_rows(connection, on_rows), key=lambda row: (row["writer"], row["route"] or "")):
         if place[0] is None:
             report.unchained += sum(1 for _ in rows)
             continue
-        _verify_chain(place, ends.pop(place, None), rows, key, report)
-    for place, end in ends.items():
-        _verify_chain(place, end, iter(()), key, report)
+        seen.add(place)
+        _verify_chain(place, ends.get(place), rows, key, report, kept.get(place, {}))
+    for place in (ends.keys() | kept.keys()) - seen:
+        _verify_chain(place, ends.get(place), iter(()), key, report, kept.get(place, {}))
     return report
 
 
@@ -106,8 +135,10 @@ def _rows(connection: sa.Connection, on_rows: Callable[[int], None]) -> Iterator
             on_rows(len(part))
 
 
-def _verify_chain(place: tuple[str, str], end: Row | None, rows: Iterator[Row], key: bytes, report: Report) -> None:
-    """One chain from its recorded start to its recorded end."""
+def _verify_chain(
+    place: tuple[str, str], end: Row | None, rows: Iterator[Row], key: bytes, report: Report, kept: Mapping[int, str]
+) -> None:
+    """One chain from its recorded start to its recorded end, and to the last of its ends that were kept elsewhere."""
 
     def report_finding(seq: int, what: str) -> None:
         report.findings.append(Finding(*place, seq, what))
@@ -122,8 +153,12 @@ def _verify_chain(place: tuple[str, str], end: Row | None, rows: Iterator[Row], 
         report.rows += 1
         last = _verify_row(row, last, key, report_finding)
         report.erased += row["erased_at"] is not None
+        if kept.get(row["seq"], row["hash"]) != row["hash"]:
+            report_finding(row["seq"], "is not the row whose hash was kept in the log")
         if what := _private(row):
             report_finding(row["seq"], what)
+    if (cut := max(kept, default=0)) > max(last.seq, end["last_seq"] if end else 0):
+        report_finding(last.seq + 1, f"{_missing(last.seq + 1, cut)}: the end was cut off")
     if end is None:
         return
     if last.seq < end["last_seq"]:

@@ -108,6 +108,7 @@ class Writer:
         self._ended = False
         self._connection: sa.Connection | None = None
         self._heads: dict[str, Head] = {}
+        self._told: dict[str, Head] = {}
         self._next_try = 0.0
         self._spools = Spools(folder, self.id)
         self._spools.look()
@@ -138,6 +139,14 @@ class Writer:
         self._queue.put(None)
         self._thread.join()
 
+    def tell_ends(self) -> None:
+        """Log the ends of this process's chains that have moved: what is outside the store cannot be cut off with a chain."""
+        heads = self._heads
+        for route, head in heads.items():
+            if head != self._told.get(route):
+                log.info(chain.END, writer=self.id, route=route, seq=head.seq, hash=head.hash)
+        self._told = heads
+
     def _turn(self) -> bool:
         """Write what waits, and take up a store or a spool that was in trouble; False after the last turn."""
         self._at_work, going = self._take()
@@ -147,6 +156,7 @@ class Writer:
         if self._troubled and (time.monotonic() >= self._next_try or not going):
             self._catch_up()
         if not going:
+            self.tell_ends()
             for spool in self._spools.held:
                 spool.close()
         return going

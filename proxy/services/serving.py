@@ -15,7 +15,7 @@ import structlog
 from ..audit import leases
 from ..audit.engine import shown_address
 from ..audit.spool import unwritable
-from ..audit.store import AuditStore, open_store, purge_regularly, sum_up_regularly, watch_clock
+from ..audit.store import AuditStore, open_store, purge_regularly, sum_up_regularly, tell_ends_regularly, watch_clock
 from ..config import Settings
 from ..errors import ConfigError, StoreError
 from ..monitoring.metrics import NOW_EVERY_S, Metrics
@@ -108,6 +108,7 @@ def _start_loops(base: Services, reloader: ConfigReloader) -> None:
     supervisor.keep_running("drift", lambda: watch(reloader))
     supervisor.keep_running("purge", lambda: purge_regularly(audit, lambda: reloader.services.settings))
     supervisor.keep_running("clock", lambda: watch_clock(audit))
+    supervisor.keep_running("ends", lambda: tell_ends_regularly(audit))
     supervisor.keep_running("sums", lambda: sum_up_regularly(audit))
 
 

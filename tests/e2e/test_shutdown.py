@@ -53,6 +53,7 @@ def test_requests_under_way_end_with_their_answer(upstream: Upstream, tmp_path: 
         running.wait(timeout=30)
     assert [reply.status_code for reply in replies] == [200]
     assert re.search(r'"event":"request"', log.read_text())
+    assert re.search(r'"event":"audit_chain_end"', log.read_text())
 
 
 def test_a_shadow_job_that_hangs_is_cut_off(upstream: Upstream, tmp_path: Path) -> None:

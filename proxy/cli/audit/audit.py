@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.table import Table
 
+from ...audit.chain import END
 from ...audit.clock import Clock, confirm
 from ...audit.engine import open_engine, shown_address
 from ...audit.retention import due, erase, objection
 from ...audit.retention import purge as forget
 from ...audit.schema import HEAD
 from ...audit.store import hash_key
-from ...audit.verify import Report, count
+from ...audit.verify import Kept, Report, count, kept_ends
 from ...audit.verify import verify as verified
 from ...audit.writer import Writer
 from ...errors import StoreError
 from ...supervision import Supervisor
+from ..shared.files import readable
 from ..shared.messages import counted, say, show_text, stop
 from ..shared.options import CONFIG, AsJson, ConfigPath
 from ..shared.progress import progress_bar
@@ -41,11 +44,18 @@ MOST_FINDINGS = 50
 
 
 @app.command()
-def verify(config: ConfigPath = CONFIG, as_json: AsJson = False) -> None:
+def verify(
+    config: ConfigPath = CONFIG,
+    as_json: AsJson = False,
+    ends: Annotated[
+        Path | None, typer.Option(help="Log of the proxy as JSON: its lines audit_chain_end are compared too.")
+    ] = None,
+) -> None:
     """Hash every row again and compare it with its chain; exit with status 1 if one was altered, moved or removed."""
+    kept = _kept(ends) if ends else {}
     with open_audit(config) as (settings, engine), progress_bar() as progress:
         task = progress.add_task("Verifying", total=count(engine))
-        report = verified(engine, hash_key(settings.audit), lambda rows: progress.advance(task, rows))
+        report = verified(engine, hash_key(settings.audit), lambda rows: progress.advance(task, rows), kept)
     if as_json:
         findings = [{"writer": f.writer, "route": f.route, "seq": f.seq, "what": f.what} for f in report.findings]
         show_text(json.dumps({"chains": report.chains, "rows": report.rows, "unchained": report.unchained,
@@ -54,6 +64,12 @@ def verify(config: ConfigPath = CONFIG, as_json: AsJson = False) -> None:
         _show(report)
     if report.findings:
         raise typer.Exit(1)
+
+
+def _kept(log: Path) -> Kept:
+    with readable(log), log.open(encoding="utf-8", errors="replace") as lines:
+        kept = kept_ends(lines)
+    return kept or stop(f"{log}: holds no line {END}; the log of a running proxy has them, with `log.format: json`")
 
 
 def _show(report: Report) -> None:

@@ -4,29 +4,32 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from typer.testing import CliRunner
 
 from hedgerow.proxy.audit import chain
 from hedgerow.proxy.audit.entry import Texts
 from hedgerow.proxy.audit.store import AuditStore, hash_key
-from hedgerow.proxy.audit.verify import Report, examine
+from hedgerow.proxy.audit.verify import Report, examine, kept_ends
 from hedgerow.proxy.audit.verify import verify as verified
+from hedgerow.proxy.cli import app
 from hedgerow.proxy.config import Audit
+from hedgerow.proxy.monitoring.logs import _json_line
 from tests.unit.proxy.audit.conftest import Store, entry
 
 
-def verify(store: Store) -> Report:
+def verify(store: Store, log: Sequence[str] = ()) -> Report:
     """A verification by a process of its own."""
     from hedgerow.proxy.audit.engine import open_engine
 
     engine = open_engine(store.settings)
     try:
-        return verified(engine, hash_key(store.settings))
+        return verified(engine, hash_key(store.settings), kept=kept_ends(log))
     finally:
         engine.dispose()
 
@@ -185,3 +188,99 @@ def test_a_chain_goes_on_only_in_its_own_process(store: Store) -> None:
     assert store.sql("SELECT seq FROM answers ORDER BY id") == [1, 2, 1]
     assert len(set(store.sql("SELECT writer FROM answers"))) == 2
     assert verify(store).findings == []
+
+
+def test_a_cut_tail_is_found_by_ends_in_the_log(store: Store, lines: Any) -> None:
+    """The line that `chains` held after row 3, copied in time, put back, and the rows behind it deleted: whole with any key, not with the log."""
+    from pydantic import SecretStr
+
+    store.settings = store.settings.model_copy(update={"hash_key": SecretStr("a key of some length")})
+
+    async def work(opened: AuditStore) -> None:
+        for number in range(1, 4):
+            await opened.write(entry(f"a{number}"))
+        opened.writer.tell_ends()
+        opened.writer.tell_ends()
+        with opened.engine.connect() as connection:
+            held.update(connection.execute(sa.text("SELECT * FROM chains")).mappings().one())
+        for number in range(4, 8):
+            await opened.write(entry(f"a{number}"))
+        await opened.write(entry("b1", route="other"))
+
+    held: dict[str, Any] = {}
+    store.run(work)
+    log = _log(lines)
+    assert [(json.loads(line)["route"], json.loads(line)["seq"]) for line in log] == [("r", 3), ("r", 7), ("other", 1)]
+    assert verify(store, log).findings == []
+    store.sql("DELETE FROM answers WHERE seq > 3 OR route = 'other'")
+    store.sql(
+        "UPDATE chains SET last_seq = :last_seq, last_hash = :last_hash, last_seal = :last_seal WHERE route = 'r'",
+        **{name: held[name] for name in ("last_seq", "last_hash", "last_seal")},
+    )
+    store.sql("DELETE FROM chains WHERE route = 'other'")
+    assert verify(store).findings == []
+    docker = [f"2026-11-28T05:00:00Z stdout F {line}" for line in log]
+    found = {(finding.route, finding.seq, finding.what) for finding in verify(store, ["Listening {", *docker]).findings}
+    missing = "the chain's ends are missing from `chains`"
+    assert found == {
+        ("r", 4, "is missing, and all to 7: the end was cut off"),
+        ("other", 1, "is missing: the end was cut off"),
+        ("other", 1, missing),
+    }
+
+
+def test_a_row_replaced_with_everything_behind_it_is_found_by_ends_in_the_log(written: Store, lines: Any) -> None:
+    """Without a key the last row, its hash, its chain's end and seal can be made anew; the log has another."""
+    log = _log(lines)
+    _forge(written, b"", last=True)
+    assert verify(written).findings == []
+    (finding,) = verify(written, log).findings
+    assert (finding.seq, finding.what) == (6, "is not the row whose hash was kept in the log")
+
+
+def test_the_command_compares_with_a_log(written: Store, lines: Any, tmp_path: Path) -> None:
+    """A log as it was written, among other lines and bytes; one without ends is refused in a sentence."""
+    config, log = tmp_path / "config.yaml", tmp_path / "proxy.log"
+    upstreams = {"u": {"provider": "openai", "base_url": "http://127.0.0.1:9"}}
+    settings = {
+        "upstreams": upstreams,
+        "routes": [{"name": "r", "upstream": "u"}],
+        "audit": {"url": written.settings.url, "spool": str(tmp_path / "spool")},
+    }
+    config.write_text(json.dumps(settings))
+    log.write_bytes(b"\xff audit_chain_end {]\n" + "\n".join(_log(lines)).encode())
+
+    def run() -> Any:
+        return CliRunner().invoke(app, ["audit", "verify", "--config", str(config), "--ends", str(log)])
+
+    assert (done := run()).exit_code == 0, done.output
+    written.sql("DELETE FROM answers WHERE route IS NULL")
+    written.sql("DELETE FROM chains WHERE route = ''")
+    assert (done := run()).exit_code == 1
+    assert "the end was cut off" in done.output
+    log.write_text('{"event": "request"}\n')
+    assert (done := run()).exit_code == 2
+    assert "holds no line audit_chain_end" in done.stderr
+
+
+def test_what_retention_took_is_not_missed(written: Store, lines: Any) -> None:
+    """A chain whose rows have all gone by their age still ends where the log says."""
+    from hedgerow.proxy.audit.retention import purge
+    from hedgerow.proxy.config import Settings
+
+    log = _log(lines)
+    settings = Settings(
+        upstreams={"u": {"provider": "openai", "base_url": "http://127.0.0.1:9"}},
+        routes=[{"name": "r", "upstream": "u"}],
+        audit={"keep_rows_days": 1},
+    )  # type: ignore[arg-type,list-item]
+    engine = sa.create_engine(written.settings.url)
+    purge(engine, settings, actor="test")
+    engine.dispose()
+    assert written.sql("SELECT count(*) FROM answers") == [0]
+    assert verify(written, log).findings == []
+
+
+def _log(lines: Any) -> list[str]:
+    """The lines of ends, as the log writes them."""
+    return [_json_line(None, "info", dict(line)).decode() for line in lines.of(chain.END)]
