@@ -15,7 +15,7 @@ from ..pipeline.job import Job
 from ..strict_json import loads
 from ..types import BYTES_A_TOKEN, NO_TOKENS, Json, Usage
 from ..upstreams.answers import checked_completion, sample_of, usage_of
-from ..upstreams.assembling import SAID_ONCE
+from ..upstreams.assembling import GROWING
 from ..upstreams.dialects.table import DIALECTS, Dialect
 from ..upstreams.sse import Reader, data_of
 
@@ -25,6 +25,7 @@ READ_AT_ONCE_BYTES = 16 * 1024
 """Non-streamed answers up to this size are parsed on the event loop; a worker thread would cost more."""
 _PACKED = (b"\x1f\x8b", b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
 """How gzip and zlib begin: an upstream may compress although it was asked not to."""
+_TEXTS = GROWING | {"partial_json"}
 _LAST = ("message_stop", "response.completed", "response.incomplete")
 
 Counted = tuple[Usage, bool]
@@ -157,14 +158,14 @@ def _at_least(known: Usage, estimate: Usage) -> Usage:
 
 
 def _size(value: Any) -> int:
-    """Bytes of all text in a value, without its names of roles and kinds."""
+    """Bytes of all text in a value, without names of roles and kinds."""
     size, rest = 0, [value]
     while rest:
         match rest.pop():
             case str() as text:
                 size += len(text.encode(errors="replace"))
             case dict() as fields:
-                rest += [part for name, part in fields.items() if name not in SAID_ONCE]
+                rest += [part for name, part in fields.items() if name in _TEXTS or not isinstance(part, str)]
             case list() | tuple() as items:
                 rest += items
     return size

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
-import orjson
-
 from ..errors import BadRequest, NotFound, UpstreamError, UpstreamRejected
 from ..outcomes import Reason
-from ..strict_json import TooDeep, loads
+from ..strict_json import TooDeep, dumps, loads, mended, read_leniently
 from ..types import Json, Sample, Usage
 
 MAX_TOKENS = 2**31 - 1
@@ -26,7 +23,7 @@ def checked_completion(name: str, body: bytes, convert: Callable[[Json], Json] |
         UpstreamError: the body is not JSON, not an object, or has no choice; the message says which, and never quotes the body.
     """
     try:
-        answer = loads(body)
+        answer = mended(read_leniently(body))
     except TooDeep as error:
         raise UpstreamError(
             f"the upstream {name!r} answered with JSON that is nested too deeply", code="upstream_not_completion"
@@ -95,13 +92,10 @@ def encoded(body: Json) -> bytes:
         BadRequest: it is nested too deeply.
     """
     try:
-        return orjson.dumps(body)
-    except orjson.JSONEncodeError:
-        try:
-            return json.dumps(body).encode()
-        except RecursionError as error:
-            message = "the body is nested too deeply to be sent as the route wants it"
-            raise BadRequest(message, code=Reason.NESTED_TOO_DEEP) from error
+        return dumps(body)
+    except RecursionError as error:
+        message = "the body is nested too deeply to be sent as the route wants it"
+        raise BadRequest(message, code=Reason.NESTED_TOO_DEEP) from error
 
 
 def asked(path: str, body: bytes) -> Json:

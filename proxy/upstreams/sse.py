@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import orjson
-
+from ..strict_json import dumps
 from ..types import Json
 
 DONE = b"data: [DONE]\n\n"
@@ -28,6 +27,8 @@ class Reader:
 
     def feed(self, data: bytes) -> list[bytes]:
         """The events completed by this piece, as they were received."""
+        if not self._tail and not any(self._parts):
+            data = data.removeprefix(b"\xef\xbb\xbf")
         self._parts.append(data)
         window = self._tail + data
         self._tail = window[-2:]
@@ -48,12 +49,12 @@ def data_of(event: bytes) -> bytes:
 
 def event(data: Any) -> bytes:
     """One event."""
-    return b"data: " + orjson.dumps(data) + b"\n\n"
+    return b"data: " + dumps(data) + b"\n\n"
 
 
 def named_event(name: str, data: Any) -> bytes:
     """One event with a name, as in Responses and Messages."""
-    return b"event: " + name.encode() + b"\ndata: " + orjson.dumps(data) + b"\n\n"
+    return b"event: " + name.encode() + b"\ndata: " + dumps(data) + b"\n\n"
 
 
 def _chunk(answer: Json, choices: list[Json]) -> Json:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ...types import Json
+from ..assembling import add_parts
 from .chat import THOUGHTS
 
 Kind = Literal["thought", "text", "refusal", "call"]
@@ -54,10 +55,11 @@ class Parts:
         self.known: list[Part] = []
         self._growing: tuple[Kind, object] | None = None
         self._waiting: dict[tuple[Kind, object], Part] = {}
+        self._calls: list[Json] = []
 
     def take(self, message: Json, logprobs: object = None) -> Iterator[Step]:
         """The steps caused by a chunk's `delta` or a whole `message`."""
-        for kind, which, piece, call in _pieces_of(message):
+        for kind, which, piece, call in _pieces_of(message, self._calls):
             waits = self._growing is not None and self._growing[0] == "call" and self._growing != (kind, which)
             if waits:
                 part = self._waiting.setdefault((kind, which), Part(kind, 0))
@@ -108,21 +110,23 @@ def parts_of(choice: Json) -> list[Part]:
     return parts.known
 
 
-def _pieces_of(message: Json) -> Iterator[tuple[Kind, object, str, Json]]:
-    """The pieces in a message or a delta: (kind, index among several calls, the piece, the call it belongs to)."""
-    thought = next((message[name] for name in THOUGHTS if isinstance(message.get(name), str) and message[name]), "")
-    if thought:
+def _pieces_of(message: Json, known: list[Json]) -> Iterator[tuple[Kind, object, str, Json]]:
+    """The pieces in a message or a delta: (kind, index among the `known` calls, the piece, the call it belongs to)."""
+    content = message.get("content")
+    thoughts = [part.get("thinking") for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+    named = (message[name] for name in THOUGHTS if isinstance(message.get(name), str) and message[name])
+    if thought := next(named, "") or "".join(map(_text, thoughts)):
         yield "thought", None, thought, {}
-    if text := _text(message.get("content")):
+    if text := _text(content):
         yield "text", None, text, {}
     if isinstance(message.get("refusal"), str) and message["refusal"]:
         yield "refusal", None, message["refusal"], {}
-    calls = message.get("tool_calls")
-    for place, call in enumerate(calls if isinstance(calls, list) else ()):
-        if isinstance(call, dict):
-            function = call.get("function")
-            arguments = function.get("arguments") if isinstance(function, dict) else None
-            yield "call", call.get("index", place), arguments if isinstance(arguments, str) else "", call
+    listed = message.get("tool_calls")
+    calls = [call for call in listed if isinstance(call, dict)] if isinstance(listed, list) else []
+    for place, call in zip(add_parts(known, calls), calls, strict=True):
+        function = call.get("function")
+        arguments = function.get("arguments") if isinstance(function, dict) else None
+        yield "call", place, arguments if isinstance(arguments, str) else "", call
 
 
 def _text(content: object) -> str:

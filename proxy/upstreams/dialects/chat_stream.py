@@ -26,7 +26,7 @@ class ServedChat(ServedStream):
     @property
     def response_id(self) -> str | None:
         """See `ServedStream`."""
-        return short_id((self._assembly.first or {}).get("id"))
+        return short_id(self._assembly.head.get("id"))
 
     def _read(self, event: Json, raw: bytes) -> bytes:
         self._assembly.add(event)
@@ -69,7 +69,7 @@ class ServedChat(ServedStream):
 
     def closing(self, pieces: Iterable[str], extra: Json, usage: Json | None) -> Iterator[bytes]:
         """See `ServedStream`; the usage chunk is the upstream's own unless `usage` replaces it."""
-        first = self._assembly.first or {}
+        first = self._assembly.head
         for piece in pieces:
             yield sse.content(first, piece)
         silent: Json = {"delta": {}} if sse.is_chat(first) else {"text": ""}

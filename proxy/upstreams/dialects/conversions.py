@@ -107,6 +107,7 @@ class LiveAnswer:
         self._words, self._body = conversion, body
         self._reader, self._parts, self._numbers = sse.Reader(), Parts(), count()
         self._said: Said | None = None
+        self._head: Json = {}
         self._begun: Json = {}
         self._events: list[Json] = []  # of the growing part, from its first piece on
         self._failed = False
@@ -152,7 +153,12 @@ class LiveAnswer:
     def _take_chunk(self, chunk: Json) -> bytes:
         opened = b""
         if self._said is None:
-            self._said = _head(chunk)
+            self._head |= {name: value for name, value in chunk.items() if value}
+            if not chunk.get(
+                "choices"
+            ):  # some servers send what describes the prompt before anything that describes the answer
+                return b""
+            self._said = _head(self._head)
             self._begun = self._words.begun(self._body, self._said)
             opened = self._sent(self._words.opening(self._begun))
         if isinstance(chunk.get("usage"), dict):

@@ -6,12 +6,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ...types import Json
+from ..assembling import Pieces, grow, joined
 from ..sse import named_event
 from . import messages
 from .served import OnText, ServedStream, broken_off, short_id
 
-_GROWING = ("text", "thinking", "signature", "partial_json")
-"""Fields of a delta that append to a block's fields."""
+_OF_EVENTS = ("type", "delta", "usage", "index")
+"""Fields of the event at the end that do not belong to the message."""
+_INDEX = "\0index"
+"""Under this name a block keeps the index of its events."""
 
 
 class ServedMessage(ServedStream):
@@ -22,7 +25,7 @@ class ServedMessage(ServedStream):
         self._held: list[tuple[Json, bytes]] = []
         self._message: Json | None = None
         self._blocks: list[Json] = []
-        self._pieces: list[dict[str, list[Any]]] = []
+        self._last = -1  # the place of the block that the last event names
 
     @property
     def response_id(self) -> str | None:
@@ -35,16 +38,12 @@ class ServedMessage(ServedStream):
             self.failed = True
         elif kind == "message_start" and isinstance(event.get("message"), dict):
             self._message = event["message"]
-        elif kind == "content_block_start":
-            block = event.get("content_block")
-            self._blocks.append(block if isinstance(block, dict) else {})
-            self._pieces.append({})
-        elif kind == "content_block_delta":
-            self._take_delta(event.get("delta"))
+        elif kind in ("content_block_start", "content_block_delta", "content_block_stop"):
+            self._take_block(event)
         elif kind == "message_delta":
             self._take_ending(event)
         self.ended = kind == "message_stop"
-        if kind == "content_block_stop" and self._blocks and self._blocks[-1].get("type") == "text":
+        if kind == "content_block_stop" and self._blocks and self._blocks[self._last].get("type") == "text":
             self._held.append((event, raw))
             return b""
         if kind in ("message_delta", "message_stop"):
@@ -55,30 +54,42 @@ class ServedMessage(ServedStream):
         ready, self._held = b"".join(held for _, held in self._held), []
         return ready + raw
 
-    def _take_delta(self, delta: object) -> None:
-        if not self._pieces or not isinstance(delta, dict):
+    def _take_block(self, event: Json) -> None:
+        """An event of the block that it names; of the last one if it names none."""
+        block, delta, index = event.get("content_block"), event.get("delta"), event.get("index")
+        if event["type"] == "content_block_start":
+            self._blocks.append(grow({}, block if isinstance(block, dict) else {}) | {_INDEX: index})
+            index = None
+        places = (i for i in reversed(range(len(self._blocks))) if index in (None, self._blocks[i][_INDEX]))
+        self._last = next(places, len(self._blocks) - 1)
+        if not self._blocks or not isinstance(delta, dict):
             return
-        for name in _GROWING:
-            if isinstance(delta.get(name), str):
-                self._pieces[-1].setdefault(name, []).append(delta[name])
-        if delta.get("type") == "citations_delta":
-            self._pieces[-1].setdefault("citations", []).append(delta.get("citation"))
+        block = self._blocks[self._last]
+        for name, value in delta.items():
+            if name == "citation":
+                before = block.get("citations")
+                block["citations"] = [*(before if isinstance(before, list) else ()), value]
+            elif isinstance(value, str) and name not in ("type", "signature"):
+                said = block.get(name)
+                block[name] = said if isinstance(said, Pieces) else Pieces([said] if isinstance(said, str) else [])
+                block[name].append(value)
+            elif name != "type":
+                grow(block, {name: value})
 
     def _take_ending(self, event: Json) -> None:
         message, delta, usage = self._message or {}, event.get("delta"), event.get("usage")
-        if isinstance(delta, dict):
-            message = message | delta
+        said = {name: value for name, value in event.items() if name not in _OF_EVENTS}
+        self._message = grow(message, said | (delta if isinstance(delta, dict) else {}))
         if isinstance(usage, dict):
             before = message.get("usage")
-            message = message | {"usage": (before if isinstance(before, dict) else {}) | usage}
-        self._message = message
+            counts = {name: count for name, count in usage.items() if count is not None}
+            message["usage"] = usage | (before if isinstance(before, dict) else {}) | counts
 
     def completion(self) -> Json:
         """See `ServedStream`."""
         if self._message is None or not self.ended:
             raise broken_off()
-        content = [_whole(block, pieces) for block, pieces in zip(self._blocks, self._pieces, strict=True)]
-        return messages.completion(self._message | {"content": content})
+        return messages.completion(joined(self._message) | {"content": [_whole(block) for block in self._blocks]})
 
     def closing(self, pieces: Iterable[str], extra: Json, usage: Json | None) -> Iterator[bytes]:
         """See `ServedStream`."""
@@ -90,7 +101,7 @@ class ServedMessage(ServedStream):
 
     def _saying(self, pieces: Sequence[str], index: Any) -> Iterator[bytes]:
         """Text events in the open block; in a new block after one with citations, since our words have no source."""
-        if pieces and "citations" in self._pieces[-1] and isinstance(index, int):
+        if pieces and self._blocks[self._last].get("citations") and isinstance(index, int):
             yield self._held.pop(0)[1]
             index += 1
             begun = {"type": "content_block_start", "index": index, "content_block": {"type": "text", "text": ""}}
@@ -106,11 +117,9 @@ def _stop(index: int) -> tuple[Json, bytes]:
     return event, named_event("content_block_stop", event)
 
 
-def _whole(block: Json, pieces: dict[str, list[Any]]) -> Json:
+def _whole(block: Json) -> Json:
     """A block with all its deltas applied; incomplete JSON input of a call stays a string."""
-    grown: Json = {name: "".join([block.get(name) or "", *pieces[name]]) for name in _GROWING if name in pieces}
-    if given := grown.pop("partial_json", ""):
-        grown["input"] = messages.decoded(given)
-    if "citations" in pieces:
-        grown["citations"] = [*(block.get("citations") or ()), *pieces["citations"]]
-    return block | grown
+    whole: Json = joined({name: value for name, value in block.items() if name != _INDEX})
+    if given := whole.pop("partial_json", ""):
+        whole["input"] = messages.decoded(given)
+    return whole

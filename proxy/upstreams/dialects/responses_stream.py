@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ...types import Json
+from ..assembling import Pieces, filled, grow, joined
 from ..sse import named_event
 from . import responses
 from .served import OnText, ServedStream, broken_off, short_id
@@ -21,17 +22,21 @@ class ServedResponse(ServedStream):
     def __init__(self, on_text: OnText | None = None) -> None:
         super().__init__(on_text)
         self._held: list[tuple[Json, bytes]] = []
-        self._response: Json | None = None
+        self._response: Json = {}
+        self._items: dict[int, Json] = {}
 
     @property
     def response_id(self) -> str | None:
         """See `ServedStream`."""
-        return short_id((self._response or {}).get("id"))
+        return short_id(self._response.get("id"))
 
     def _read(self, event: Json, raw: bytes) -> bytes:
         kind = event.get("type")
         if isinstance(event.get("response"), dict):
-            self._response = event["response"]
+            self._response = filled(event["response"], self._response)
+            if kind in ENDS:
+                self._response["status"] = event["response"].get("status") or kind.removeprefix("response.")
+        self._take_item(event, str(kind))
         if kind in ("error", "response.failed"):
             self.failed = True
         self.ended = kind in ENDS
@@ -42,6 +47,40 @@ class ServedResponse(ServedStream):
             return b""
         return self._flush([]) + raw
 
+    def _take_item(self, event: Json, kind: str) -> None:
+        """An event about an item, or about the part of it that it names. Its kind ends with what it says: `response.function_call_arguments.delta`."""
+        place = event.get("output_index")
+        if not isinstance(place, int):
+            return
+        item: Json = self._items.setdefault(place, {})
+        if isinstance(event.get("item"), dict):
+            self._items[place] = (
+                filled(event["item"], joined(item)) if kind.endswith(".done") else grow({}, event["item"])
+            )
+            return
+        subject, _, what = kind.removeprefix("response.").rpartition(".")
+        name, target = subject.rpartition("_")[2], item
+        for field, number in (("content", event.get("content_index")), ("summary", event.get("summary_index"))):
+            if not isinstance(number, int):
+                continue
+            parts = item.setdefault(field, [])
+            if isinstance(parts, list) and 0 <= number <= len(parts):
+                parts += [{"type": subject if field == "content" else "summary_text"}] if number == len(parts) else []
+                target = parts[number] if isinstance(parts[number], dict) else {}
+            if field == "content" and "type" not in item:
+                item |= {"id": event.get("item_id"), "type": "message", "role": "assistant", "status": "completed"}
+        if isinstance(event.get("part"), dict):
+            target |= filled(event["part"], joined(target))
+        elif isinstance(event.get("annotation"), dict):
+            before = target.get("annotations")
+            target["annotations"] = [*(before if isinstance(before, list) else ()), event["annotation"]]
+        elif what == "delta" and isinstance(event.get("delta"), str):
+            said = target.get(name)
+            target[name] = said if isinstance(said, Pieces) else Pieces([said] if isinstance(said, str) else [])
+            target[name].append(event["delta"])
+        elif what == "done" and isinstance(event.get(name), str):
+            target[name] = event[name]
+
     def _flush(self, then: list[tuple[Json, bytes]]) -> bytes:
         """Send what is held back, and hold back this event."""
         ready, self._held = b"".join(raw for _, raw in self._held), then
@@ -49,10 +88,16 @@ class ServedResponse(ServedStream):
 
     def completion(self) -> Json:
         """See `ServedStream`."""
-        if self._response is None or not self.ended:
+        if not self._response or not self.ended:
             raise broken_off()
+        items = joined([self._items[place] for place in sorted(self._items)])
+        known = {
+            "output": [
+                item | ({"status": "completed"} if item.get("status") == "in_progress" else {}) for item in items
+            ]
+        }
         try:
-            return responses.completion(self._response)
+            return responses.completion(filled(self._response, known))
         except ValueError as error:
             raise broken_off() from error
 
@@ -98,7 +143,8 @@ def _with(event: Json, ours: str, content_index: Any, extra: Json) -> Json:
             content = [_longer(part, ours) if i == content_index else part for i, part in enumerate(content)]
             return event | {"item": event["item"] | {"content": content}}
     if isinstance(event.get("response"), dict):
-        answer = responses.lengthened(event["response"], ours) if ours else event["response"]
+        answer = event["response"]
+        answer = responses.lengthened(answer, ours) if ours and isinstance(answer.get("output"), list) else answer
         return event | {"response": answer | extra}
     return event
 

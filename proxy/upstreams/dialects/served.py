@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from typing import Any
 
 from ...errors import UpstreamError
-from ...strict_json import loads
+from ...strict_json import read_leniently
 from ...types import Json
 from .. import sse
 
@@ -93,7 +93,7 @@ def decoded(data: bytes) -> Any:
         UpstreamError: it is not valid JSON, or nested too deeply.
     """
     try:
-        return loads(data)
+        return read_leniently(data)
     except ValueError as error:
         message = "the upstream's stream holds an event that is not valid JSON, or that is nested too deeply"
         raise UpstreamError(message, code="upstream_broken") from error
