@@ -214,7 +214,11 @@ class UpstreamTimeout(UpstreamError):
 
 
 class UpstreamRejected(UpstreamError):
-    """The upstream answered with an error of its own; status and body reach the client as they were."""
+    """The upstream answered with an error of its own; status and body reach the client as they were.
+
+    Attributes:
+        event: the event of a stream in which it came; empty if it was no stream.
+    """
 
     def __init__(
         self,
@@ -223,6 +227,7 @@ class UpstreamRejected(UpstreamError):
         content_type: str,
         retry_after: str | None = None,
         headers: Sequence[tuple[bytes, bytes]] = (),
+        event: bytes = b"",
     ) -> None:
         super().__init__(f"the upstream answered with status {status}", code="upstream_rejected")
         self.status = status
@@ -230,11 +235,12 @@ class UpstreamRejected(UpstreamError):
         self.content_type = content_type
         self.retry_after = retry_after
         self.headers = headers
+        self.event = event
 
     @property
     def is_free(self) -> bool:
         """See `ProxyError`."""
-        return True
+        return not self.event
 
     @property
     def sentence(self) -> str:

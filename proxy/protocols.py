@@ -32,6 +32,7 @@ class Call:
         id: the audit id of the request that the call is made for.
         member: the group member that must answer, because it has already answered this request; else "".
         patient: whether to retry a refused call after a pause; false if another upstream can be called at once.
+        has_draft: whether the client's answer is there by now: then no long pause that an upstream asks for is waited out.
     """
 
     path: str
@@ -44,6 +45,7 @@ class Call:
     id: str = ""
     member: str = ""
     patient: bool = True
+    has_draft: Callable[[], bool] = lambda: False
 
 
 class Asker(Protocol):

@@ -21,6 +21,7 @@ from ..services.services import Services
 from ..types import Json
 from ..upstreams import sse
 from ..upstreams.answers import encoded
+from ..upstreams.coding import readable
 from ..upstreams.dialects.served import ServedStream
 from ..upstreams.dialects.table import DIALECTS
 from .exchange import Exchange
@@ -38,7 +39,7 @@ async def answer(exchange: Exchange, services: Services, run: Run, body: bytes) 
         ProxyError: the upstream could not be reached or broke off.
         ClientGone: the client left before it had received everything.
     """
-    served = DIALECTS[run.job.path].served(None)
+    served = DIALECTS[run.job.path].served()
     exchange.copy = Copy(len(body)) if is_counted(services, run.job) else None
     pipeline = services.steps[run.job.route.name].of_one_answer()
     serving: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
@@ -123,9 +124,9 @@ async def _send(exchange: Exchange, run: Run, reply: Relay, served: ServedStream
     """Send an upstream's reply on, without its ending if it is a stream; see `_relay`."""
     run.answered(reply.upstream, reply.model)
     kept = exchange.copy.take if exchange.copy is not None else None
-    kinds = [value for name, value in reply.headers if name.lower() == b"content-type"]
-    if reply.status != 200 or not any(kind.startswith(b"text/event-stream") for kind in kinds):
-        await send_on(exchange, reply, copy=kept)
+    reply, is_stream = await readable(run.job.route.upstream, reply)
+    if not is_stream:
+        await send_on(exchange, reply, copy=exchange.copy)
         return False
     headers = [pair for pair in reply.headers if pair[0].lower() != b"content-length"]
     if run.job.route.expose.headers:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import orjson
 
-from ..errors import Internal, ProxyError
+from ..errors import Internal, ProxyError, UpstreamRejected
 from ..outcomes import Status
 from ..pipeline.result import Run
 from ..pipeline.run import calibrate
@@ -29,6 +29,11 @@ async def answer(exchange: Exchange, services: Services, run: Run, _body: bytes)
     streams = bool(run.job.body.get("stream"))
     outcome = await (_kept_alive(exchange, services, run) if streams else _answer(services, run))
     final = outcome if isinstance(outcome, ProxyError) else await _encoded(outcome, run, streams=streams)
+    is_event = streams and isinstance(final, UpstreamRejected) and final.event != b""
+    if (
+        is_event and exchange.status is None
+    ):  # as the client would have got it: a status of its own would make clients ask again
+        await exchange.start(200, [*STREAM_HEADERS, *headers(run.result)])
     status = exchange.status or (final.status if isinstance(final, ProxyError) else 200)
     final = await finish(services, exchange, run.result, http_status=status) or final
     if isinstance(final, ProxyError):

@@ -182,7 +182,7 @@ class Exchange:
             if low == b"content-length":
                 self.missing = int(value)
             elif low == b"content-type":
-                self._is_stream = value.startswith(b"text/event-stream")
+                self._is_stream = value.lower().startswith(b"text/event-stream")
         await self._send({"type": "http.response.start", "status": status, "headers": sent})
 
     async def write(self, data: bytes, *, more: bool = True) -> None:
@@ -255,5 +255,7 @@ def error_body(path: str, error: ProxyError) -> Json:
 
 
 def error_event(path: str, error: ProxyError) -> bytes:
-    """An error as an event of a stream."""
+    """An error as an event of a stream; one that came in an upstream's stream as it came."""
+    if isinstance(error, UpstreamRejected) and error.event:
+        return error.event
     return dialect_of(path).error_event(error_body(path, error))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, Callable, Sequence
+from collections.abc import AsyncIterable, Sequence
 
 from ..pipeline.job import Job
 from ..pipeline.result import Run
@@ -11,6 +11,7 @@ from ..services.services import Services
 from ..spending.budgets import counts_of
 from ..types import Json
 from ..upstreams.answers import encoded
+from ..upstreams.coding import header
 from ..upstreams.dialects.table import DIALECTS
 from .exchange import Exchange
 from .finish import finish
@@ -35,7 +36,7 @@ async def forward(
     async with services.upstreams[run.job.route.upstream].relay(call) as reply:
         run.answered(reply.upstream, reply.model)
         result = run.pass_on(reason)
-        await send_on(exchange, reply, headers(result) if marked else (), copy.take if copy is not None else None)
+        await send_on(exchange, reply, headers(result) if marked else (), copy)
     await count_relayed(exchange, run)
     await finish(services, exchange, run.result, http_status=exchange.status)
 
@@ -79,13 +80,13 @@ def _request(exchange: Exchange, job: Job) -> Json | None:
     return job.body | {"model": job.route.model} if job.route.model else job.body
 
 
-async def send_on(
-    exchange: Exchange, reply: Relay, extra: Pairs = (), copy: Callable[[bytes], object] | None = None
-) -> None:
+async def send_on(exchange: Exchange, reply: Relay, extra: Pairs = (), copy: Copy | None = None) -> None:
     """Relay the upstream's answer piece by piece, with the proxy's own headers; `copy` receives each piece."""
     await exchange.start(reply.status, [*reply.headers, *extra])
+    if copy is not None:
+        copy.coding = header(reply.headers, b"content-encoding")
     async for piece in reply.chunks:
         if copy is not None:
-            copy(piece)
+            copy.take(piece)
         await exchange.write(piece)
     await exchange.end()

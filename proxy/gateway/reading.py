@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import json
 import re
-import zlib
 from collections.abc import AsyncIterable, Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
@@ -22,6 +21,7 @@ from ..outcomes import Reason
 from ..pipeline.job import Unread
 from ..strict_json import TooDeep, loads
 from ..types import Json
+from ..upstreams.coding import plain
 from ..upstreams.dialects.table import DIALECTS
 from .exchange import Exchange
 from .forms import Form
@@ -36,7 +36,6 @@ _KEY = re.compile(
 _HALF_A_PAIR = re.compile(rb"\\u[dD][89a-fA-F]")
 _PATH = re.compile(r"/models/(.+)|.*?/(?:deployments|engines)/+([^/]+)/.*", re.IGNORECASE)
 _CHARSET = re.compile(r"""charset\s*=\s*["']?(?!utf-?8\b|us-ascii\b|["']?$)""", re.IGNORECASE)
-_ZLIB_OR_GZIP = 47
 
 
 class Received(NamedTuple):
@@ -138,13 +137,13 @@ def _agreed(named: Iterable[tuple[str, str]]) -> str | None:
 def _read(data: bytes, coding: str = "", limit: int = 0) -> tuple[Json, list[str], BadRequest | None]:
     """The JSON object of a body, the models that it names, and the reason if it could not be read."""
     try:
-        plain = _plain(data, coding, limit) if coding else data
-        return *_object(plain, loads), None
+        text = _plain(data, coding, limit) if coding else data
+        return *_object(text, loads), None
     except TooDeep:
         fault: BadRequest = Unread("the body is nested too deeply", code=Reason.NESTED_TOO_DEEP)
-        return *_object(plain, orjson.loads), fault
+        return *_object(text, orjson.loads), fault
     except orjson.JSONDecodeError as error:
-        if _HALF_A_PAIR.search(plain) and (found := _leniently(plain)) is not None:
+        if _HALF_A_PAIR.search(text) and (found := _leniently(text)) is not None:
             return *found, Unread("the body holds half of a surrogate pair")
         message = f"the body is not valid JSON: {error.msg} at character {error.pos}"
         return {}, [], BadRequest(message, code=Reason.INVALID_JSON)
@@ -159,20 +158,12 @@ def _plain(data: bytes, coding: str, limit: int) -> bytes:
         Unread: the compression is not supported or the body is not compressed as declared.
         PayloadTooLarge: it is over the limit when decompressed.
     """
-    if coding.lower() == "identity":
-        return data
-    if coding.lower() not in ("gzip", "x-gzip", "deflate"):
-        raise Unread("the body has a `content-encoding` that is not read here")
-    reader = zlib.decompressobj(_ZLIB_OR_GZIP)
     try:
-        plain = reader.decompress(data, limit + 1)
-    except zlib.error as error:
-        raise Unread("the body is not what its `content-encoding` says") from error
-    if len(plain) > limit:
-        raise PayloadTooLarge(f"the body is larger than {limit} bytes")
-    if not reader.eof or reader.unused_data:
-        raise Unread("the body is compressed in several parts, or only in part")
-    return plain
+        return plain(data, coding, limit)
+    except OverflowError as error:
+        raise PayloadTooLarge(str(error)) from error
+    except ValueError as error:
+        raise Unread(str(error)) from error
 
 
 def _object(data: bytes, load: Callable[[bytes], Any]) -> tuple[Json, list[str]]:

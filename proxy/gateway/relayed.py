@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -16,15 +15,14 @@ from ..strict_json import loads
 from ..types import BYTES_A_TOKEN, NO_TOKENS, Json, Usage
 from ..upstreams.answers import checked_completion, sample_of, usage_of
 from ..upstreams.assembling import GROWING
+from ..upstreams.coding import plain
 from ..upstreams.dialects.table import DIALECTS, Dialect
-from ..upstreams.sse import Reader, data_of
+from ..upstreams.sse import Reader, begins_stream, data_of
 
 MAX_CAPTURED_BYTES = 1 << 20
 """Longest answer of which a copy is kept and read."""
 READ_AT_ONCE_BYTES = 16 * 1024
 """Non-streamed answers up to this size are parsed on the event loop; a worker thread would cost more."""
-_PACKED = (b"\x1f\x8b", b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
-"""How gzip and zlib begin: an upstream may compress although it was asked not to."""
 _TEXTS = GROWING | {"partial_json"}
 _LAST = ("message_stop", "response.completed", "response.incomplete")
 
@@ -33,11 +31,16 @@ Counted = tuple[Usage, bool]
 
 
 class Copy:
-    """A copy of a relayed answer, up to `MAX_CAPTURED_BYTES`; `sent` is the size of the request in bytes."""
+    """A copy of a relayed answer, up to `MAX_CAPTURED_BYTES`; `sent` is the size of the request in bytes.
+
+    Attributes:
+        coding: its `content-encoding`: an upstream may compress although it was asked not to.
+        size: its size in bytes, as it came.
+    """
 
     def __init__(self, sent: int) -> None:
         self._kept, self._sent = bytearray(), sent
-        self.size = 0
+        self.size, self.coding = 0, ""
 
     def take(self, piece: bytes) -> None:
         """Append a piece."""
@@ -47,8 +50,13 @@ class Copy:
 
     @property
     def data(self) -> bytes | None:
-        """The complete answer; None if it was too long."""
-        return bytes(self._kept) if self.size <= MAX_CAPTURED_BYTES else None
+        """The complete answer, decompressed; None if it was too long or cannot be read."""
+        if self.size > MAX_CAPTURED_BYTES:
+            return None
+        try:
+            return plain(bytes(self._kept), self.coding, MAX_CAPTURED_BYTES)
+        except (ValueError, OverflowError):
+            return None
 
     async def usage(self, job: Job, *, cut: bool = False) -> Counted:
         """The tokens that the answer reports; without a report, one for four bytes of request and answer.
@@ -59,20 +67,14 @@ class Copy:
         """
         data = self.data
         if data is None:
-            is_plain = not self._kept.startswith(_PACKED)
-            return _estimate(self._sent, self.size), is_plain and not cut
-        if len(data) <= READ_AT_ONCE_BYTES and not _is_stream(data):
+            return _estimate(self._sent, self.size), not (self.coding or cut)
+        if len(data) <= READ_AT_ONCE_BYTES and not begins_stream(data):
             return _counted(job.path, data, self._sent, cut)
         return await compute(_counted, job.path, data, self._sent, cut)
 
 
 def _counted(path: str, data: bytes, sent: int, cut: bool) -> Counted:
-    if data.startswith(_PACKED):
-        try:
-            data = zlib.decompressobj(47).decompress(data, MAX_CAPTURED_BYTES)
-        except zlib.error:  # counted by its size
-            return _estimate(sent, len(data)), False
-    if not _is_stream(data):
+    if not begins_stream(data):
         return _of_object(path, data, sent)
     try:
         usage = usage_of(_streamed(DIALECTS[path], data))
@@ -177,16 +179,12 @@ def completion_of(path: str, data: bytes) -> Json:
     Raises:
         UpstreamError: it is not an answer; for a stream also (code "upstream_broken") that it is incomplete or ended with an error.
     """
-    if not _is_stream(data):
+    if not begins_stream(data):
         return checked_completion("", data, DIALECTS[path].completion)
     try:
         return _streamed(DIALECTS[path], data)
     except (ProxyError, ValueError) as error:
         raise UpstreamError("the upstream broke off its answer", code="upstream_broken") from error
-
-
-def _is_stream(data: bytes) -> bool:
-    return data.lstrip().startswith((b"data:", b"event:", b":"))
 
 
 def _streamed(dialect: Dialect, data: bytes) -> Json:
@@ -196,7 +194,7 @@ def _streamed(dialect: Dialect, data: bytes) -> Json:
         ProxyError: it is not an answer, or is incomplete.
         ValueError: it ended with an error.
     """
-    stream = dialect.served(None)
+    stream = dialect.served()
     stream.take(data + b"\n\n")
     completion = stream.completion()
     if stream.failed:

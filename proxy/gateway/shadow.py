@@ -35,7 +35,7 @@ async def answer(exchange: Exchange, services: Services, run: Run, body: bytes) 
     exchange.copy = copy if is_counted(services, run.job) else None
     async with pipeline.upstream.relay(call_for(exchange, run.job, body, readable=True)) as reply:
         run.answered(reply.upstream, reply.model)
-        await send_on(exchange, reply, copy=copy.take)
+        await send_on(exchange, reply, copy=copy)
     served: Json | None = None
     run.end(Status.FAILED, Reason.UPSTREAM_REJECTED)
     if exchange.status == 200:

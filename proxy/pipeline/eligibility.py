@@ -140,7 +140,10 @@ def draft_reason(sample: Sample) -> Reason | None:
 
 
 def _has_media(message: object) -> bool:
-    return isinstance(message, dict) and (bool(message.get("audio")) or isinstance(message.get("content"), list))
+    content = message.get("content") if isinstance(message, dict) else None
+    parts = content if isinstance(content, list) else []
+    others = [part for part in parts if not isinstance(part, dict) or part.get("type") not in ("text", "thinking")]
+    return isinstance(message, dict) and bool(message.get("audio") or others)
 
 
 def json_in(text: str) -> Any:

@@ -106,7 +106,7 @@ class Job(NamedTuple):
         route = self.route.model_copy(update={"sampling": sampling.model_copy(update={"n": n})})
         return self._replace(route=route, over_budget=True)
 
-    def call(self, body: Json, number: int = 0, on_text: Callable[[int, str], None] | None = None) -> Call:
+    def call(self, body: Json, number: int = 0) -> Call:
         """A call for an answer to this request. Number 0 is the client's own call. Each number has its own idempotency key, which is the same
         again when the client repeats its request.
         """
@@ -114,7 +114,7 @@ class Job(NamedTuple):
         if (key := self.idempotency_key) is not None:
             own = key if number == 0 else hashlib.sha256(f"{key}\n{number}".encode()).hexdigest()
             headers = {**headers, IDEMPOTENCY: own}
-        return Call(self.path, body, headers, on_text, self.target, self.on_retry, self.on_lost, self.id)
+        return Call(self.path, body, headers, None, self.target, self.on_retry, self.on_lost, self.id)
 
     @property
     def model(self) -> str:

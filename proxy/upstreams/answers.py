@@ -35,10 +35,8 @@ def checked_completion(name: str, body: bytes, convert: Callable[[Json], Json] |
         raise UpstreamError(
             f"the upstream {name!r} answered with JSON that is not an object", code="upstream_not_completion"
         )
-    if isinstance(answer.get("error"), dict) and _ANSWERING.isdisjoint(answer):
-        status = answer["error"].get("code")
-        is_named = isinstance(status, int) and 400 <= status < 600
-        raise UpstreamRejected(int(status) if is_named else 502, body, "application/json")
+    if isinstance(answer.get("error"), dict | str) and answer["error"] and _ANSWERING.isdisjoint(answer):
+        raise UpstreamRejected(status_of(answer), body, "application/json")
     if convert is not None:
         try:
             return convert(answer)
@@ -50,6 +48,34 @@ def checked_completion(name: str, body: bytes, convert: Callable[[Json], Json] |
     if not choices:
         raise UpstreamError(f"the upstream {name!r} answered with an empty list of choices", code="upstream_no_choices")
     return answer
+
+
+STATUS_OF_KINDS = {
+    "invalid_request_error": 400,
+    "context_length_exceeded": 400,
+    "authentication_error": 401,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "insufficient_quota": 429,
+    "server_error": 500,
+    "api_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+"""HTTP statuses of errors that name none, by their type or code."""
+
+
+def status_of(body: Json) -> int:
+    """The HTTP status of an error that came with status 200 or inside a stream: the one that it names, that of its kind, else 502."""
+    error = body["error"] if isinstance(body.get("error"), dict) else body
+    named = [error.get(name) for name in ("code", "status", "status_code", "type")]
+    for value in named:
+        if str(value).isdecimal() and 400 <= int(str(value)) < 600:
+            return int(str(value))
+    return next((STATUS_OF_KINDS[value] for value in named if isinstance(value, str) and value in STATUS_OF_KINDS), 502)
 
 
 IN_PROCESS = ("/chat/completions", "/completions")
@@ -157,6 +183,14 @@ def _count(value: object) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MAX_TOKENS else 0
 
 
+def text_of(content: object) -> str:
+    """The text of a message's content: a string, or the texts among its parts."""
+    if isinstance(content, list):
+        texts = [part.get("text") for part in content if isinstance(part, dict)]
+        return "".join(text for text in texts if isinstance(text, str))
+    return content if isinstance(content, str) else ""
+
+
 def sample_of(choice: Json) -> Sample:
     """One choice, of a chat or a plain completion, as a sample. Missing fields, and fields of a wrong type, count as absent."""
     message = choice.get("message")
@@ -167,7 +201,7 @@ def sample_of(choice: Json) -> Sample:
     reason = choice.get("finish_reason")
     mean, total, truncated = _logprobs(choice.get("logprobs"))
     return Sample(
-        text=content if isinstance(content, str) else "",
+        text=text_of(content),
         finish_reason=reason if isinstance(reason, str) else None,
         logprob_mean=mean,
         logprob_sum=total,

@@ -10,10 +10,8 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
-import orjson
-
 from ..errors import UpstreamError
-from ..strict_json import mended
+from ..strict_json import loads, mended
 from ..types import Json
 
 GROWING = frozenset(
@@ -130,7 +128,7 @@ def _begins_anew(known: Json, part: Json) -> bool:
     if not (isinstance(own, Pieces) and isinstance(new, str) and new.lstrip().startswith("{")):
         return False
     try:
-        return "}" in "".join(own[-2:]) and isinstance(orjson.loads("".join(own)), dict)
+        return "}" in "".join(own[-2:]) and isinstance(loads(joined(own)), dict)
     except ValueError:
         return False
 

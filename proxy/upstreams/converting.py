@@ -17,7 +17,9 @@ from ..protocols import Call, RawCall, Relay, Upstream
 from ..strict_json import loads
 from ..types import Completion, Json
 from .answers import checked_completion, once, request_of
+from .coding import plain, readable
 from .dialects.conversions import CONVERSIONS, Conversion, LiveAnswer, answers
+from .dialects.served import MOST_BYTES
 
 CHAT = "/chat/completions"
 LARGE = 500
@@ -74,8 +76,8 @@ class Converting:
         headers = _headers(dict(call.headers)) | {"accept-encoding": "identity"}
         asked = RawCall("POST", _chat_target(call.path), list(headers.items()), chat)
         async with self._inner.relay(asked) as reply:
-            kind = next((value for name, value in reply.headers if name.lower() == CONTENT_TYPE), b"")
-            if reply.status == 200 and kind.startswith(b"text/event-stream"):
+            reply, is_stream = await readable(self._name, reply)
+            if is_stream and body.get("stream"):
                 chunks = _live(conversion, body, reply.chunks)
             else:  # read before anything is sent, so that an invalid answer becomes an error with its own status
                 data = b"".join([piece async for piece in reply.chunks])
@@ -127,10 +129,12 @@ def _read(conversion: Conversion, headers: Sequence[tuple[str, str]], data: byte
     Raises:
         BadRequest: it is not a JSON object, or cannot be converted to chat.
     """
-    if any(name == "content-encoding" and value.lower() != "identity" for name, value in headers):
-        message = "a compressed request cannot be put into the words of chat, in which this route's upstream is asked; send it as it is"
-        raise BadRequest(message, code=Reason.NOT_IN_CHAT)
-    body = request_of(data)
+    coding = next((value for name, value in headers if name == "content-encoding"), "")
+    try:
+        body = request_of(plain(data, coding, MOST_BYTES) if coding else data)
+    except (ValueError, OverflowError) as error:
+        message = f"a compressed request cannot be put into the words of chat, in which this route's upstream is asked: {error}; send it as it is"
+        raise BadRequest(message, code=Reason.NOT_IN_CHAT) from error
     return body, orjson.dumps(conversion.request(body))
 
 
@@ -141,8 +145,9 @@ def _chat_target(target: str) -> str:
 
 
 def _headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """The headers without Anthropic's own, and with its key as a bearer token."""
-    kept = {name: value for name, value in headers.items() if not name.startswith(_ANTHROPICS_OWN)}
+    """The headers without Anthropic's own and without compression, and with its key as a bearer token."""
+    left_out = (_ANTHROPICS_OWN, "content-encoding")
+    kept = {name: value for name, value in headers.items() if not name.startswith(left_out)}
     if "authorization" not in kept and (key := kept.pop("x-api-key", None)) is not None:
         kept["authorization"] = f"Bearer {key}"
     return kept

@@ -214,13 +214,13 @@ async def _events(
 ) -> AsyncIterator[bytes]:
     """An event stream of chat chunks."""
     for index in range(n):
-        yield sse.opening(head, index)
+        yield sse.opening(head, index=index)
     piece = first
     while not isinstance(piece, Drawn):
         yield sse.content(head, piece[1], piece[0])
         piece = await anext(pieces)
     for index, answer in enumerate(piece.answers):
-        yield sse.finish(head, answer.finish_reason, index)
+        yield sse.finish(head, answer.finish_reason, index=index)
     if usage:
         yield sse.usage(head, _usage(piece))
     yield sse.DONE

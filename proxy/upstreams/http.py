@@ -16,12 +16,14 @@ from ..errors import UpstreamError, UpstreamRejected
 from ..protocols import Call, RawCall, Relay
 from ..strict_json import loads
 from ..types import Completion, Json
-from .answers import checked_completion
+from .answers import checked_completion, once
+from .coding import decompressed, header
 from .connections import Asked, Connections
 from .dialects.served import whole
 from .dialects.table import DIALECTS
 from .egress import UpstreamKey, leaving, of_a_sample, passed_on
 from .retries import with_retries
+from .sse import STREAM, begins_stream
 from .wire import Answer
 
 OF_THE_BODY = (
@@ -83,15 +85,9 @@ def _with_headers(read: Json, answer: Answer) -> Completion:
     return completion
 
 
-def _header(answer: Answer, name: bytes) -> str | None:
-    """The value of an answer's header; `name` is in lower case."""
-    value = next((value for own, value in answer.headers if own.lower() == name), None)
-    return None if value is None else value.decode("latin-1")
-
-
 async def _whole(call: Call, stream: AsyncIterator[bytes]) -> Json:
     """The completion object of an answer that arrives as a stream."""
-    return await whole(stream, DIALECTS[call.path].served(call.on_text))
+    return await whole(stream, DIALECTS[call.path].served())
 
 
 async def open_http(name: str, settings: HttpUpstream) -> HttpModel:
@@ -150,13 +146,16 @@ class HttpModel:
         )
         target, data = self._target(call.target or call.path), orjson.dumps(call.body)
         async with self._connections.ask("POST", target, headers, data) as answer:
-            kind = _header(answer, b"content-type") or "application/json"
-            if answer.status == 200 and kind.partition(";")[0].strip().lower() == "text/event-stream":
+            kind = header(answer.headers, b"content-type") or "application/json"
+            if answer.status == 200 and kind.lower().startswith(STREAM):
                 return _with_headers(await _whole(call, self._bounded(answer)), answer)
             body = await self._read(answer)
         self.check_status(answer.status)
         if answer.status >= 300:
-            raise UpstreamRejected(answer.status, body, kind, _header(answer, b"retry-after"), _of_the_call(answer))
+            retry_after = header(answer.headers, b"retry-after") or None
+            raise UpstreamRejected(answer.status, body, kind, retry_after, _of_the_call(answer))
+        if call.body.get("stream") and begins_stream(body):
+            return _with_headers(await _whole(call, once(body)), answer)
         return _with_headers(checked_completion(self.name, body, DIALECTS[call.path].completion), answer)
 
     def relay(self, call: RawCall) -> _Relaying:
@@ -189,7 +188,7 @@ class HttpModel:
             body = await self._read(answer)
         self.check_status(answer.status)
         if answer.status >= 300:
-            raise UpstreamRejected(answer.status, body, _header(answer, b"content-type") or "application/json")
+            raise UpstreamRejected(answer.status, body, header(answer.headers, b"content-type") or "application/json")
         try:
             listed = loads(body)["data"]
         except (ValueError, KeyError, TypeError) as error:
@@ -201,13 +200,14 @@ class HttpModel:
         return b"".join([piece async for piece in self._bounded(answer)])
 
     async def _bounded(self, answer: Answer) -> AsyncIterator[bytes]:
-        """The body of an answer piece by piece, up to the size limit.
+        """The body of an answer piece by piece, decompressed, up to the size limit.
 
         Raises:
-            UpstreamError: the body is over the limit.
+            UpstreamError: the body is over the limit, or cannot be read.
         """
         size = 0
-        async for piece in answer:
+        coding = header(answer.headers, b"content-encoding")
+        async for piece in decompressed(self.name, coding, aiter(answer)) if coding else answer:
             size += len(piece)
             if size > self._max_answer_bytes:
                 message = f"the upstream {self.name!r} sent an answer of more than {self._max_answer_bytes} bytes (max_answer_bytes)"

@@ -75,7 +75,7 @@ class LiteLLMModel:
     async def _complete_once(self, call: Call) -> Json:
         answer = await self._ask(call.path, call.body, call.headers)
         if call.body.get("stream"):
-            return await whole(self._stream(answer), ServedChat(call.on_text))
+            return await whole(self._stream(answer), ServedChat())
         return checked_completion(self._name, self._encoded(answer))
 
     async def _ask(self, path: str, body: Json, headers: Mapping[str, str]) -> Any:

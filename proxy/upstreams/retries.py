@@ -17,6 +17,8 @@ log = structlog.get_logger(__name__)
 
 MAX_RETRY_AFTER_S = 30.0
 """Longest `Retry-After` in seconds that is waited for; with a longer one the answer is relayed to the client."""
+WITH_DRAFT_S = 2.0
+"""The same for one more answer, while the client waits for the one that is there."""
 FIRST_WAIT_S, LONGEST_WAIT_S, JITTER_S = 0.2, 5.0, 0.3
 
 
@@ -32,7 +34,7 @@ async def with_retries(
             async with slots:
                 return await _counted(ask, call)
         except UpstreamError as error:
-            wait_s = _wait_s(error, done)
+            wait_s = _wait_s(error, done, WITH_DRAFT_S if call.has_draft() else MAX_RETRY_AFTER_S)
             if wait_s is None:
                 raise
             why = {"code": error.code, "status": error.status, "cause": error.cause}
@@ -59,8 +61,8 @@ async def _counted(ask: Callable[[Call], Awaitable[Json]], call: Call) -> Json:
     return answer
 
 
-def _wait_s(error: UpstreamError, done: int) -> float | None:
-    """Seconds until the next attempt: as the upstream says, else increasing; None if another attempt makes no sense."""
+def _wait_s(error: UpstreamError, done: int, most_s: float) -> float | None:
+    """Seconds until the next attempt: as the upstream says up to `most_s`, else increasing; None if another attempt makes no sense."""
     wait_s: float = round(min(LONGEST_WAIT_S, FIRST_WAIT_S * 2**done) + random.uniform(0, JITTER_S), 3)
     if not isinstance(error, UpstreamRejected):
         return wait_s if error.code == "upstream_unreachable" else None
@@ -70,4 +72,4 @@ def _wait_s(error: UpstreamError, done: int) -> float | None:
         told_s = float(error.retry_after) if error.retry_after is not None else wait_s
     except ValueError:  # an HTTP date: rare, and the clocks may differ
         return wait_s
-    return told_s if 0 <= told_s <= MAX_RETRY_AFTER_S else None
+    return told_s if 0 <= told_s <= most_s else None

@@ -13,6 +13,7 @@ from typing import Any
 from ..strict_json import dumps
 from ..types import Json
 
+STREAM = "text/event-stream"
 DONE = b"data: [DONE]\n\n"
 KEEP_ALIVE = b": keep-alive\n\n"
 _END = re.compile(rb"\n\r?\n")
@@ -40,6 +41,11 @@ class Reader:
             start = end.end()
         self._parts = [stream[start:]]
         return events
+
+
+def begins_stream(data: bytes) -> bool:
+    """Whether a body begins like a stream, whatever its content type says."""
+    return data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith((b"data:", b"event:", b"id:", b"retry:", b":"))
 
 
 def data_of(event: bytes) -> bytes:
@@ -74,9 +80,10 @@ def _delta(answer: Json, index: int, delta: Json, finish_reason: str | None = No
     return choice | ({"delta": delta} if is_chat(answer) else {"text": delta.get("content", "")})
 
 
-def opening(answer: Json, index: int = 0, *, has_text: bool = True) -> bytes:
+def opening(answer: Json, role: str | None = None, index: int = 0, *, has_text: bool = True) -> bytes:
     """The first chunk: the role and an empty text; null if there will be no text, as in an answer with tool calls."""
-    return event(_chunk(answer, [_delta(answer, index, {"role": "assistant", "content": "" if has_text else None})]))
+    begun = {"role": role or "assistant", "content": "" if has_text else None}
+    return event(_chunk(answer, [_delta(answer, index, begun)]))
 
 
 def content(answer: Json, text: str, index: int = 0) -> bytes:
@@ -89,9 +96,11 @@ def message(answer: Json, delta: Json, index: int = 0) -> bytes:
     return event(_chunk(answer, [_delta(answer, index, delta)]))
 
 
-def finish(answer: Json, reason: str | None, index: int = 0, extra: Json | None = None) -> bytes:
-    """The last chunk of a choice, with its finish reason and our own field."""
-    chunk = _chunk(answer, [_delta(answer, index, {}, reason or "stop")])
+def finish(
+    answer: Json, reason: str | None, described: Json | None = None, extra: Json | None = None, *, index: int = 0
+) -> bytes:
+    """The last chunk of a choice, with its finish reason, what describes it as a whole, and our own field."""
+    chunk = _chunk(answer, [_delta(answer, index, {}, reason or "stop") | (described or {})])
     return event(chunk | {"hedgerow": extra} if extra is not None else chunk)
 
 

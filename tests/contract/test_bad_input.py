@@ -180,9 +180,6 @@ def test_calls_whose_arguments_are_odd(serve: Any, upstream: Upstream, tmp_path:
     address = serve(tool_calls="measure", policy={"calls": "ask"})
     got = httpx.post(f"{address}/v1/chat/completions", json=CHAT | {"tools": TOOLS["chat/completions"][:1]})
     (row,) = rows_of(tmp_path, 1)
-    if arguments == "\ud800":  # half a surrogate pair is not JSON that can be read here
-        assert (got.status_code, row["status"]) == (502, "failed")
-        return
     assert got.status_code == 200
     answer = got.json()
     assert answer["hedgerow"]["reason"] == "calls_disagree"

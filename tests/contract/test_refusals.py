@@ -151,7 +151,7 @@ def test_a_stream_that_nobody_asked_for_is_read_too(serve: Any, client_of: Any, 
     assert message.model_extra["reasoning_content"] == "Not Sydney."
 
 
-@pytest.mark.parametrize("events", [[*stream_chunks("Canberra.")[:-1]], [{"error": {"message": "overloaded"}}], ["{"]])
+@pytest.mark.parametrize("events", [[*stream_chunks("Canberra.")[:-1]], ["{"]])
 def test_a_stream_that_breaks_off_is_not_an_answer(serve: Any, upstream: Upstream, events: Any) -> None:
     """Half an answer is not compared."""
     upstream.default = lambda _request, _body: sse_response(events)
@@ -196,32 +196,17 @@ def test_a_judge_is_not_asked_under_the_clients_key(serve: Any, upstream: Upstre
     assert "idempotency-key" not in upstream.headers[1]
 
 
-def test_tools_offered_do_not_double_the_wait(serve: Any, client_of: Any, upstream: Upstream) -> None:
-    """The others are drawn once the first answer is seen to be text, while it is still being written."""
-    from starlette.responses import StreamingResponse
-
-    others = asyncio.Event()
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_call_beside_tools_is_asked_for_whole(serve: Any, client_of: Any, upstream: Upstream, stream: bool) -> None:
+    """What was asked whole needs no putting together; a sentence before a call costs no other answers."""
     tools: Any = [{"type": "function", "function": {"name": "f", "parameters": {}}}]
-
-    def reply(_request: Any, body: Any) -> Any:
-        if not body.get("stream"):
-            others.set()
-            return JSONResponse(completion(*(UNSURE * 2)[: body.get("n", 1)]))
-
-        async def slowly() -> Any:
-            import json
-
-            *begin, end = stream_chunks("Canberra.")
-            for chunk in begin:
-                yield f"data: {json.dumps(chunk)}\n\n".encode()
-            await asyncio.wait_for(others.wait(), 10)  # the first answer ends only when the others have been asked for
-            yield f"data: {json.dumps(end)}\n\ndata: [DONE]\n\n".encode()
-
-        return StreamingResponse(slowly(), media_type="text/event-stream")
-
-    upstream.default = reply
-    field = client_of(serve()).chat.completions.create(model="m", messages=ASK, tools=tools).model_extra["hedgerow"]
-    assert field["samples"] == 10
+    called = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    answer = completion("I'll look.")
+    answer["choices"][0]["message"]["tool_calls"] = [called]
+    upstream.default = lambda _request, _body: JSONResponse(answer)
+    client_of(serve()).chat.completions.create(model="m", messages=ASK, tools=tools, stream=stream)
+    (call,) = upstream.calls
+    assert "stream" not in call
 
 
 def test_a_tool_call_needs_no_other_answers(serve: Any, client_of: Any, upstream: Upstream) -> None:
@@ -242,20 +227,6 @@ def test_a_tool_call_needs_no_other_answers(serve: Any, client_of: Any, upstream
     assert answer.choices[0].finish_reason == "tool_calls"
     assert answer.model_extra["hedgerow"]["reason"] == "tool_calls"
     assert len(upstream.calls) == 1
-
-
-def test_an_upstream_that_refuses_to_count_in_streams_is_asked_once(
-    serve: Any, client_of: Any, upstream: Upstream
-) -> None:
-    """The first answer beside tools is then drawn whole, from the second request on without a refusal."""
-    tools: Any = [{"type": "function", "function": {"name": "f", "parameters": {}}}]
-    upstream.default = _refuses("stream_options")
-    client = client_of(serve())
-    for calls in (3, 2):  # the refused one, the client's own, nine at once; then one and nine
-        upstream.calls.clear()
-        field = client.chat.completions.create(model="m", messages=ASK, tools=tools).model_extra["hedgerow"]
-        assert field["samples"] == 10
-        assert len(upstream.calls) == calls
 
 
 def test_calls_of_our_own_have_the_upstreams_query(serve: Any, upstream: Upstream) -> None:

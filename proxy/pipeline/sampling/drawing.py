@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from itertools import count
 
@@ -19,7 +20,6 @@ from ...errors import Overloaded, ProxyError, UpstreamRejected
 from ...outcomes import Reason
 from ...protocols import Upstream
 from ...types import Json
-from ...upstreams.dialects.table import DIALECTS
 from ...upstreams.group import asked_at, one_answer
 from ..eligibility import answer_reason, offers_tools
 from ..job import Job
@@ -29,6 +29,8 @@ from .early_stopping import Wanted, draw_in_batches, until_settled
 from .forms import (
     Accepted,
     Form,
+    blames,
+    blames_the_client,
     first_choice,
     is_refusal,
     lesser,
@@ -60,7 +62,7 @@ async def draw_own(job: Job, upstream: Upstream, *, logprobs: bool = False) -> J
     except UpstreamRejected as refusal:
         if not is_refusal(refusal) or not (logprobs or job.body.get("stream")):
             raise
-        return await draw_own_as_it_came(job, upstream)
+        return await draw_own_as_it_came(job, upstream, refusal)
     answer["choices"] = answer["choices"][:1]
     return answer
 
@@ -112,6 +114,7 @@ class _Drawing:
 
     def _take(self, answer: Json) -> None:
         self._unread.append(answer)
+        self._asking.has_draft = True
         self._arrived(answer)
 
     def _so_far(self) -> Drawn:
@@ -143,22 +146,10 @@ class _Drawing:
             await self._beside(first, n - 1)
 
     async def if_text(self, first: First | None) -> None:
-        """Draw as many answers as the route wants if the first is text, and no others if it calls a tool. If the upstream streams, the others
-        start with the first piece of text.
-        """
-        n, loop, is_text = self._job.route.sampling.n, asyncio.get_running_loop(), asyncio.Event()
-        if first is None:
-
-            def seen(_index: int, _piece: str) -> None:
-                loop.call_soon_threadsafe(is_text.set)
-
-            first = partial(self._asking.first, seen if DIALECTS[self._job.path].several else None)
-        if self._job.route.sampling.in_batches:
-            await self.take_first(first)
-            if self._may_compare():
-                await self.rest(n - 1)
-        else:
-            await self._beside(first, n - 1, is_text)
+        """Draw as many answers as the route wants if the first is text, and no others if it calls a tool."""
+        await self.take_first(first or self._asking.first)
+        if self._may_compare():
+            await self.rest(self._job.route.sampling.n - 1)
 
     def _may_compare(self) -> bool:
         drawn = self._so_far()
@@ -176,8 +167,8 @@ class _Drawing:
             return partial(self._worth.wanted, self._job.question)
         return until_settled(self._job.route.sampling, _calibrated_mean(self._job, self._pipeline))
 
-    async def _beside(self, first: First, n: int, is_text: asyncio.Event | None = None) -> None:
-        """Draw the first answer and `n` others in parallel; it keeps its first place whenever it arrives. With `is_text` the others wait for that.
+    async def _beside(self, first: First, n: int) -> None:
+        """Draw the first answer and `n` others in parallel; it keeps its first place whenever it arrives.
 
         Raises:
             ProxyError: the first did not arrive, or no other could be drawn.
@@ -190,8 +181,6 @@ class _Drawing:
 
         async def draw_others() -> None:
             try:
-                if is_text is not None:
-                    await is_text.wait()
                 await _draw(self._asking, n, others.append, with_own=False, own_taken=has_come.wait)
             except ProxyError as error:
                 failures.append(error)
@@ -205,11 +194,6 @@ class _Drawing:
                 failures.insert(0, error)
                 beside.cancel()
                 others = []
-            if is_text is not None:
-                if self._may_compare():
-                    is_text.set()
-                else:
-                    beside.cancel()
         for answer in others:
             self._take(answer)
         if failures:
@@ -230,11 +214,12 @@ class _Asking:
     Attributes:
         accepted: the forms of calls that the route's models are known to accept.
         numbers: one for each sampling call, so that each has its own idempotency key.
+        has_draft: whether the client's answer is there, so that the others must not keep it waiting.
     """
 
     def __init__(self, job: Job, upstream: Upstream, accepted: Accepted, *, logprobs: bool) -> None:
         self.job, self.upstream, self.accepted = job, upstream, accepted
-        self._logprobs = logprobs
+        self._logprobs, self.has_draft = logprobs, False
         self._numbers: Iterator[int] = count(1)
         self._shape = shape_of(job.body)
 
@@ -255,42 +240,28 @@ class _Asking:
         """Whether the model has already answered a sampling call for a request of this shape."""
         return self.accepted.is_taken(self.here, self._shape)
 
-    async def one(self, form: Form, on_text: Callable[[int, str], None] | None = None) -> Json:
-        """Draw one answer; streamed if `on_text` is given, which receives the pieces.
-
-        Raises:
-            ProxyError: it did not arrive.
-        """
-        body = sampling_body(self.job, form)
-        if on_text is not None:
-            options = body.get("stream_options")
-            counted = (options if isinstance(options, dict) else {}) | {"include_usage": True}
-            body |= {"stream": True, "stream_options": counted}
-        answer = await self.upstream.complete(self.job.call(body, next(self._numbers), on_text))
-        self.accepted.learn_taken(self.here, self._shape)
-        answer["choices"] = answer["choices"][:1]
-        return answer
-
-    async def first(self, on_text: Callable[[int, str], None] | None) -> Json:
-        """Draw the first answer where tools are offered; streamed if `on_text` is given. An upstream that refuses this receives the client's own
-        call.
+    async def first(self) -> Json:
+        """Draw the first answer where tools are offered. An upstream that refuses this receives the client's own call.
 
         Raises:
             ProxyError: it did not arrive.
         """
         try:
-            return await self.one(self.form, on_text if self.accepted.streams(self.here) else None)
+            return await self.several(self.form, 1)
         except UpstreamRejected as refusal:
             if not is_refusal(refusal):
                 raise
-            answer = await draw_own_as_it_came(self.job, self.upstream)
-            self.accepted.learn_refused(self.here, refusal)
-            return answer
+            return await draw_own_as_it_came(self.job, self.upstream, refusal)
 
     async def several(self, form: Form, n: int) -> Json:
-        """Draw up to `n` answers with one call."""
-        body = sampling_body(self.job, form) | {"n": n}
-        answer = await self.upstream.complete(self.job.call(body, next(self._numbers)))
+        """Draw up to `n` answers with one call.
+
+        Raises:
+            ProxyError: none arrived.
+        """
+        body = sampling_body(self.job, form) | ({"n": n} if n > 1 else {})
+        call = replace(self.job.call(body, next(self._numbers)), has_draft=lambda: self.has_draft)
+        answer = await self.upstream.complete(call)
         self.accepted.learn_taken(self.here, self._shape)
         answer["choices"] = answer["choices"][:n]
         return answer
@@ -350,7 +321,7 @@ async def _draw(
             raise
         _log_refusal(asking, form, refusal)
         if with_own:
-            arrived(await draw_own_as_it_came(asking.job, asking.upstream))
+            arrived(await draw_own_as_it_came(asking.job, asking.upstream, refusal))
             n -= 1
         if own_taken is not None:
             await own_taken()
@@ -366,13 +337,18 @@ async def _draw(
             raise
 
 
-async def draw_own_as_it_came(job: Job, upstream: Upstream) -> Json:
-    """Draw the answer to the client's own call, streamed if the client asked for a stream.
+async def draw_own_as_it_came(job: Job, upstream: Upstream, refusal: UpstreamRejected) -> Json:
+    """Draw the answer to the client's own call, streamed if the client asked for a stream, after another form of it was refused.
 
     Raises:
-        ProxyError: it could not be drawn.
+        ProxyError: it could not be drawn: the `refusal`, if it is about what the client itself asked, or if the stream ends with an error.
     """
-    answer = await upstream.complete(job.call(own_body(job, streamed=True)))
+    if blames_the_client(refusal, job):
+        raise refusal
+    try:
+        answer = await upstream.complete(job.call(own_body(job, streamed=True)))
+    except UpstreamRejected as again:
+        raise refusal if again.event and not blames(refusal, ("stream",)) else again from None
     answer["choices"] = answer["choices"][:1]
     return answer
 
@@ -418,7 +394,7 @@ async def _draw_in_parallel(asking: _Asking, form: Form, n: int, arrived: Arrive
 
     async def one() -> None:
         try:
-            answer = await asking.one(form)
+            answer = await asking.several(form, 1)
         except ProxyError as failure:
             failures.append(failure)
         else:

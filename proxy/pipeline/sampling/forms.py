@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from ...errors import ProxyError, UpstreamRejected
+from ...strict_json import loads
 from ...types import Json
 from ...upstreams.dialects.table import DIALECTS
 from ..job import Job, asks_for_logprobs
@@ -45,7 +46,6 @@ class Accepted:
 
     def __init__(self) -> None:
         self._forms: dict[tuple[object, ...], Form] = {}
-        self._unstreamed: dict[tuple[object, ...], None] = {}
         self._counted: dict[tuple[object, ...], bool] = {}
         self._taken: dict[tuple[object, ...], None] = {}
 
@@ -66,10 +66,6 @@ class Accepted:
         if not self.is_taken(job, shape):
             _keep(self._taken, (*_kind(job), shape), None)
 
-    def streams(self, job: Job) -> bool:
-        """Whether to request a stream that the client did not request: yes, until the model refuses one."""
-        return _kind(job) not in self._unstreamed
-
     def counts(self, job: Job) -> bool:
         """Whether to request the token usage of a stream for which the client did not: yes, until the model refuses to tell it."""
         return self._counted.get(_kind(job), True)
@@ -82,11 +78,6 @@ class Accepted:
         """Record that a stream was accepted with a request for its token usage; or refused with it, and accepted without."""
         if self._counted.get(_kind(job)) is not counts:
             _keep(self._counted, _kind(job), counts)
-
-    def learn_refused(self, job: Job, refusal: UpstreamRejected) -> None:
-        """Record that a stream was refused, if the error is about that."""
-        if _named_in(refusal, _STREAMED):
-            _keep(self._unstreamed, _kind(job), None)
 
 
 def _keep(known: dict[tuple[object, ...], T], kind: tuple[object, ...], value: T) -> None:
@@ -122,7 +113,7 @@ def lesser(job: Job, form: Form, refusal: UpstreamRejected) -> Iterator[Form]:
     if "temperature" not in form.ours and _says_greedy(refusal):
         return
     streams = bool(job.body.get("stream"))
-    blamed = _named_in(refusal, (*form.ours, "stream"))
+    blamed = blames(refusal, (*form.ours, "stream"))
     less = [Form(form.ours, streams)] if "stream" in blamed else []
     less += [Form(form.ours - blamed, form.streamed)] if blamed else []
     less += [Form(form.ours - {"n"}), Form(frozenset()), Form(frozenset(), streams)]
@@ -136,10 +127,20 @@ def _says_greedy(refusal: UpstreamRejected) -> bool:
     return b"greedy" in refusal.raw_body[:READ_OF_A_REFUSAL]
 
 
-def _named_in(refusal: UpstreamRejected, names: tuple[str, ...]) -> frozenset[str]:
+def blames(refusal: UpstreamRejected, names: tuple[str, ...]) -> frozenset[str]:
     """The fields among `names` that an upstream's error message mentions."""
     message = refusal.raw_body[:READ_OF_A_REFUSAL].decode("utf-8", "replace")
     return frozenset(name for name in names if re.search(rf"(?<![\w.]){name}(?![\w.]\w)", message))
+
+
+def blames_the_client(refusal: UpstreamRejected, job: Job) -> bool:
+    """Whether an upstream names as the cause a field in which our call is the client's, such as messages that are too long."""
+    try:
+        field = re.split(r"[.\[]", loads(refusal.raw_body)["error"]["param"])[0]
+    except (ValueError, KeyError, TypeError):  # names none
+        return False
+    ours = sampling_body(job, first_choice(job, honours_n=True, logprobs=True))
+    return field in job.body and ours.get(field) == job.body[field]
 
 
 def is_refusal(error: ProxyError) -> bool:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from ...types import Json, Usage
 from .. import sse
 
 THOUGHTS = ("reasoning_content", "reasoning", "reasoning_details", "thinking", "thinking_blocks")
 """Fields of a message with the model's reasoning, as named by different servers."""
+OF_THE_TEXT = ("index", "message", "text", "finish_reason")
+"""Fields of a choice that do not describe it as a whole."""
 
 
 def as_chat(body: Json) -> Json:
@@ -70,9 +73,21 @@ def answer(completion: Json, choice: Json, text: str | None, *, logprobs: bool) 
     """
     choice = choice | {"index": 0} | ({"logprobs": None} if "logprobs" in choice and not logprobs else {})
     if text is not None:
-        words = {"message": choice["message"] | {"content": text}} if "message" in choice else {"text": text}
+        said = choice.get("message")
+        words = (
+            {"text": text} if said is None else {"message": said | {"content": _with_text(said.get("content"), text)}}
+        )
         choice |= words | {"logprobs": None}
     return completion | {"choices": [choice]}
+
+
+def _with_text(content: object, text: str) -> str | list[Any]:
+    """A message's content with another text; among parts it stands where the first one stood."""
+    if not isinstance(content, list):
+        return text
+    places = [i for i, part in enumerate(content) if isinstance(part, dict) and isinstance(part.get("text"), str)]
+    kept = [part for i, part in enumerate(content) if i not in places[1:]]
+    return [part | {"text": text} if i == places[0] else part for i, part in enumerate(kept)] if places else text
 
 
 def without_calls(choice: Json) -> Json:
@@ -100,14 +115,17 @@ def events(answer: Json, pieces: Callable[[str], Iterable[str]], with_usage: boo
     text = message.get("content") or choice.get("text")
     rest = _rest(message)
     thought = {name: rest.pop(name) for name in THOUGHTS if name in rest}
-    yield sse.opening(answer, has_text=not message or message.get("content") is not None)
+    yield sse.opening(answer, message.get("role"), has_text=not message or isinstance(message.get("content"), str))
+    if isinstance(text, list):
+        thought["content"] = text
     if thought:
         yield sse.message(answer, thought)
     for piece in pieces(text) if isinstance(text, str) else ():
         yield sse.content(answer, piece)
     if rest:
         yield sse.message(answer, rest)
-    yield sse.finish(answer, choice.get("finish_reason"), extra=answer.get("hedgerow"))
+    described = {name: value for name, value in choice.items() if name not in OF_THE_TEXT}
+    yield sse.finish(answer, choice.get("finish_reason"), described, answer.get("hedgerow"))
     if with_usage and "usage" in answer:
         yield sse.usage(answer, answer["usage"])
     yield sse.DONE
@@ -118,5 +136,5 @@ def _rest(message: Json) -> Json:
     rest = {key: value for key, value in message.items() if key not in ("role", "content") and value not in (None, [])}
     calls = rest.get("tool_calls")
     if isinstance(calls, list):
-        rest["tool_calls"] = [{"index": i} | call for i, call in enumerate(calls) if isinstance(call, dict)]
+        rest["tool_calls"] = [call | {"index": i} for i, call in enumerate(calls) if isinstance(call, dict)]
     return rest

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ...types import Json
+from ..answers import text_of
 from ..assembling import add_parts
 from .chat import THOUGHTS
 
@@ -115,9 +116,9 @@ def _pieces_of(message: Json, known: list[Json]) -> Iterator[tuple[Kind, object,
     content = message.get("content")
     thoughts = [part.get("thinking") for part in content if isinstance(part, dict)] if isinstance(content, list) else []
     named = (message[name] for name in THOUGHTS if isinstance(message.get(name), str) and message[name])
-    if thought := next(named, "") or "".join(map(_text, thoughts)):
+    if thought := next(named, "") or "".join(map(text_of, thoughts)):
         yield "thought", None, thought, {}
-    if text := _text(content):
+    if text := text_of(content):
         yield "text", None, text, {}
     if isinstance(message.get("refusal"), str) and message["refusal"]:
         yield "refusal", None, message["refusal"], {}
@@ -127,14 +128,6 @@ def _pieces_of(message: Json, known: list[Json]) -> Iterator[tuple[Kind, object,
         function = call.get("function")
         arguments = function.get("arguments") if isinstance(function, dict) else None
         yield "call", place, arguments if isinstance(arguments, str) else "", call
-
-
-def _text(content: object) -> str:
-    """The text of a message's content: a string, or the texts among its parts."""
-    if isinstance(content, list):
-        texts = [part.get("text") for part in content if isinstance(part, dict)]
-        return "".join(text for text in texts if isinstance(text, str))
-    return content if isinstance(content, str) else ""
 
 
 def _id(call: Json) -> str:

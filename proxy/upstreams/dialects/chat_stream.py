@@ -11,14 +11,14 @@ from typing import Any
 from ...types import Json
 from .. import sse
 from ..assembling import Assembly
-from .served import OnText, ServedStream, short_id
+from .served import ServedStream, short_id
 
 
 class ServedChat(ServedStream):
     """See `ServedStream`."""
 
-    def __init__(self, on_text: OnText | None = None) -> None:
-        super().__init__(on_text)
+    def __init__(self) -> None:
+        super().__init__()
         self._assembly = Assembly()
         self._finish: Json | None = None  # the chunk with the last finish reason, held back
         self._usage_event = b""  # the chunk with the token usage only, held back
@@ -30,8 +30,6 @@ class ServedChat(ServedStream):
 
     def _read(self, event: Json, raw: bytes) -> bytes:
         self._assembly.add(event)
-        if self._on_text is not None:
-            _show(event, self._on_text)
         choices = event.get("choices")
         if self.hides_usage and "usage" in event:
             counts = event.pop("usage")
@@ -91,13 +89,3 @@ def _ending(choices: object) -> list[Json]:
 
 def _indices(chunk: Json) -> list[Any]:
     return [choice.get("index") for choice in chunk["choices"] if isinstance(choice, dict)]
-
-
-def _show(chunk: Json, on_text: OnText) -> None:
-    """Report each piece of text in a chunk."""
-    choices = chunk.get("choices")
-    for choice in choices if isinstance(choices, list) else ():
-        delta = choice.get("delta") if isinstance(choice, dict) else None
-        text = delta.get("content") if isinstance(delta, dict) else None
-        if isinstance(text, str) and text:
-            on_text(choice.get("index", 0), text)

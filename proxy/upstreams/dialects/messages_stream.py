@@ -9,7 +9,7 @@ from ...types import Json
 from ..assembling import Pieces, grow, joined
 from ..sse import named_event
 from . import messages
-from .served import OnText, ServedStream, broken_off, short_id
+from .served import ServedStream, broken_off, short_id
 
 _OF_EVENTS = ("type", "delta", "usage", "index")
 """Fields of the event at the end that do not belong to the message."""
@@ -20,8 +20,8 @@ _INDEX = "\0index"
 class ServedMessage(ServedStream):
     """Events held back are sent unchanged if another block follows: only the last text gets our sentence."""
 
-    def __init__(self, on_text: OnText | None = None) -> None:
-        super().__init__(on_text)
+    def __init__(self) -> None:
+        super().__init__()
         self._held: list[tuple[Json, bytes]] = []
         self._message: Json | None = None
         self._blocks: list[Json] = []

@@ -9,7 +9,7 @@ from ...types import Json
 from ..assembling import Pieces, filled, grow, joined
 from ..sse import named_event
 from . import responses
-from .served import OnText, ServedStream, broken_off, short_id
+from .served import ServedStream, broken_off, short_id
 
 TEXT_DONE = "response.output_text.done"
 ENDS = ("response.completed", "response.incomplete")
@@ -19,8 +19,8 @@ HELD = frozenset([TEXT_DONE, "response.content_part.done", "response.output_item
 class ServedResponse(ServedStream):
     """Events held back are sent unchanged if another item follows: only the last text gets our sentence."""
 
-    def __init__(self, on_text: OnText | None = None) -> None:
-        super().__init__(on_text)
+    def __init__(self) -> None:
+        super().__init__()
         self._held: list[tuple[Json, bytes]] = []
         self._response: Json = {}
         self._items: dict[int, Json] = {}

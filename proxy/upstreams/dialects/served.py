@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import Any
 
-from ...errors import UpstreamError
-from ...strict_json import read_leniently
+from ...errors import UpstreamError, UpstreamRejected
+from ...strict_json import dumps, read_leniently
 from ...types import Json
 from .. import sse
+from ..answers import status_of
 
 MOST_BYTES = 64 * 1024 * 1024
 """Maximum size of a stream in bytes: all of it is kept until its end."""
-OnText = Callable[[int, str], None]
-"""Callback that receives the number of a choice and each piece of its text as it is written."""
 
 
 class ServedStream(ABC):
@@ -22,13 +21,14 @@ class ServedStream(ABC):
 
     Attributes:
         failed: whether the upstream sent an error; the event was relayed unchanged.
+        failure: this event, decoded and as it came.
         ended: whether the answer is marked complete; later data does not belong to it.
         hides_usage: whether the token usage that streams report on request is taken out, because the client did not request it.
     """
 
-    def __init__(self, on_text: OnText | None = None) -> None:
+    def __init__(self) -> None:
         self.failed = self.ended = self.hides_usage = False
-        self._on_text = on_text
+        self.failure: tuple[Any, bytes] = None, b""
         self._reader = sse.Reader()
         self._size = 0
 
@@ -53,10 +53,11 @@ class ServedStream(ABC):
             self.ended = True  # we send this mark ourselves
             return b""
         event = decoded(data)
-        if not isinstance(event, dict) or event.get("error"):
-            self.failed = True
-            return raw
-        return self._read(event, raw)
+        is_error = not isinstance(event, dict) or bool(event.get("error"))
+        ready = raw if is_error else self._read(event, raw)
+        if is_error or (self.failed and not self.failure[1]):
+            self.failed, self.failure = True, (event, raw)
+        return ready
 
     @property
     @abstractmethod
@@ -113,7 +114,8 @@ async def whole(stream: AsyncIterator[bytes], served: ServedStream) -> Json:
     """The completion object of a stream that is only read by the proxy.
 
     Raises:
-        UpstreamError: it broke off, contains an error, or is not a stream of events.
+        UpstreamRejected: it contains an error.
+        UpstreamError: it broke off, or is not a stream of events.
     """
     async for data in stream:
         _take(served, data)
@@ -124,4 +126,16 @@ async def whole(stream: AsyncIterator[bytes], served: ServedStream) -> Json:
 def _take(served: ServedStream, data: bytes) -> None:
     served.take(data)
     if served.failed:
-        raise UpstreamError("the upstream's stream ended with an error", code="upstream_broken")
+        raise _rejected(*served.failure)
+
+
+def _rejected(event: Any, raw: bytes) -> UpstreamRejected:
+    """The error of an event, as the body of an answer would tell it."""
+    said = event if isinstance(event, dict) else {"error": event}
+    answer = said.get("response")
+    error = (answer.get("error") if isinstance(answer, dict) else None) or said.get("error")
+    if error is None:  # Responses tell it at the top level
+        error = {name: value for name, value in said.items() if name not in ("sequence_number", "type")}
+    kind = {"type": "error"} if said.get("type") == "error" and said.get("error") else {}
+    body = kind | {"error": error if isinstance(error, dict) else {"message": str(error)}}
+    return UpstreamRejected(status_of(body), dumps(body), "application/json", event=raw)

@@ -14,7 +14,7 @@ from . import as_completion, chat, messages, responses
 from .chat_stream import ServedChat
 from .messages_stream import ServedMessage
 from .responses_stream import ServedResponse
-from .served import OnText, ServedStream
+from .served import ServedStream
 
 
 class MakesAnswer(Protocol):
@@ -43,10 +43,9 @@ class Dialect:
         spent_in_all: total token usage in the format of the endpoint.
         events: an answer as the events of a stream; the second argument splits texts, the third says whether the client
             requested token usage (where streams report it only on request).
-        served: reads a stream on its way to the client, and reports its text as it is written if `several`.
+        served: reads a stream on its way to the client.
         prompt: the field that a request must have; None if there is none.
-        several: whether one call may request several answers (`n`), reports its text as it is written, and reports the
-            token usage of a stream only on request (`stream_options`).
+        several: whether one call may request several answers (`n`), and reports the token usage of a stream only on request (`stream_options`).
         error: an error object for one of our errors.
         error_event: an error object as an event inside a stream.
         reason: why answers to a request are never calibrated; None if they may be.
@@ -64,7 +63,7 @@ class Dialect:
     own_usage: Callable[[Json, Json], Json | None]
     spent_in_all: Callable[[Usage], Json]
     events: Callable[[Json, Callable[[str], Iterable[str]], bool], Iterator[bytes]]
-    served: Callable[[OnText | None], ServedStream]
+    served: Callable[[], ServedStream]
     prompt: str | None = None
     several: bool = False
     reason: Callable[[Json], Reason | None] = lambda _body: None
