@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
+from unicodedata import numeric
 
 _UNITS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
@@ -25,6 +26,7 @@ MOST_SCALES = 6
 """Largest number of scale words in one number ("two hundred thousand million"); more repetitions are no number."""
 _SHORT_SCALES = {"k": 10**3, "m": 10**6, "mn": 10**6, "bn": 10**9, "b": 10**9}
 DIGITS = re.compile(r"(-?\d[\d,]*(?:\.\d+)?|-?\.\d+)(st|nd|rd|th|s|k|m|mn|bn|b)?")
+_NEGATIVE = frozenset({"minus", "negative"})
 ROMAN = re.compile(r"(x{0,3})(ix|iv|v?i{0,3})")
 _ROMAN_VALUES = {"": 0, "i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6, "vii": 7, "viii": 8, "ix": 9}
 
@@ -40,8 +42,66 @@ def spell(value: Decimal | int) -> str:
 
 
 def is_number(token: str) -> bool:
-    """Whether a token of the normal form is a number."""
-    return token[:1].isdecimal() or (token[:1] == "-" and token[1:2].isdecimal())
+    """Whether a token of the normal form is a number; "4o" and "3.1.4" are names."""
+    return token.removeprefix("-").replace(".", "", 1).isdecimal() and token[-1:] != "."
+
+
+_RAISED = re.compile(r"(?<=[\d)])[⁰¹²³⁴-⁹⁺⁻]+|(?<![^\W\d_]{3})(?<=[^\W\d_])[⁰¹²³⁴-⁹⁺⁻]+")
+_PLAIN_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
+_VULGAR = re.compile(r"(\d{0,9})\s?([¼½¾⅐-⅞])")
+_GAPS = re.compile(r"(?<![\d.,])\d{1,3}(?:(?: \d{3}){2,6}|(?:[\u00a0\u2009\u202f]\d{3}){1,6})(?!\d)")
+_POWER = re.compile(
+    r"(?<![\w.^])(-?(?:\d{1,30}(?:\.\d{1,30})?|\.\d{1,30}))\s?(?:[x×*·]\s?10\s?\^\s?[({]?([+-]?\d{1,2})[)}]?|e([+-]?\d{1,2}))(?![\w])",
+    re.IGNORECASE,
+)
+_OF_TEN = re.compile(r"(?<![\w.^])10\s?\^\s?[({]?(-?\d{1,2})[)}]?(?!\w)")
+_KILO = re.compile(r"(?<![\w.])(\d{1,20}(?:\.\d{1,20})?)k\b", re.IGNORECASE)
+_AND_A_HALF = re.compile(r"(?<![\w.])([\w.]{1,20}) and (?:a|one)[ -]half\b", re.IGNORECASE)
+_SPOKEN = re.compile(
+    r"(?:^|(?<![\w-]))half an? (?=(?:hour|minute|day|year|century|mile|lit|pound|ton|dozen|million|billion))|^\W*half(?=\W*$)|\b(a|one|two|three|four|nine)[ -](half|third|quarter|fifth|tenth)s?\b(?=\W*$| of\b)",
+    re.IGNORECASE,
+)
+_WITHIN = {"half": 2, "third": 3, "quarter": 4, "fifth": 5, "tenth": 10}
+
+
+def plain_numbers(text: str) -> str:
+    """A text with its numbers in plain digits: other minus signs, raised digits, scientific notation, gaps between thousands, halves.
+
+    >>> plain_numbers("−1.5 × 10³ m, 6e-3, 1 000 000, 2½, 1.5k, two and a half, x²")
+    '-1500 m, 0.006, 1000000, 2.5, 1500, 2.5, x^2'
+    """
+    if not text.isascii():
+        text = re.sub(r"[−‐‑]|(?<![\w).] )(?<![\w).])[–—](?=\.?\d)", "-", text)
+        text = _RAISED.sub(lambda m: "^" + m[0].translate(_PLAIN_DIGITS), text)
+        text = _VULGAR.sub(lambda m: _rounded(int(m[1] or 0) + Decimal(numeric(m[2]))), text)
+        text = _GAPS.sub(lambda m: re.sub(r"\s", "", m[0]), text)
+    if " and " in text:
+        text = _AND_A_HALF.sub(_with_half, text)
+    text = _SPOKEN.sub(_part, text)
+    if any(map(str.isdigit, text)):
+        text = _GAPS.sub(lambda m: m[0].replace(" ", ""), text)
+        text = _POWER.sub(lambda m: spell(Decimal(m[1]).scaleb(int(m[2] or m[3]))), text)
+        text = _OF_TEN.sub(lambda m: spell(Decimal(1).scaleb(int(m[1]))), text)
+        text = _KILO.sub(lambda m: spell(Decimal(m[1]) * 1000), text)
+    return text
+
+
+def _part(match: re.Match[str]) -> str:
+    """A part in words ("two thirds", "half an hour") as a decimal."""
+    if match[2] is None:
+        return "0.5 "
+    return _rounded(Decimal(SMALL.get(match[1].lower(), 1)) / _WITHIN[match[2].lower()])
+
+
+def _rounded(value: Decimal) -> str:
+    """A fraction as a decimal with four places, as a quotient in digits becomes one."""
+    return spell(round(value, 4))
+
+
+def _with_half(match: re.Match[str]) -> str:
+    word = match[1].lower()
+    whole = str(SMALL.get(word, TENS.get(word, word)))
+    return f"{whole}.5" if whole.isdecimal() else match[0]
 
 
 def _digits(token: str) -> Decimal | None:
@@ -49,6 +109,8 @@ def _digits(token: str) -> Decimal | None:
     if match is None:
         return None
     value = Decimal(match[1].replace(",", ""))
+    if match[2] == "s" and value % 10:
+        return None  # "in the 80s", but an iPhone 5s
     scale = _SHORT_SCALES.get(match[2] or "")
     return value * scale if scale else value  # a product is rounded to 28 digits, the number as written is not
 
@@ -61,8 +123,8 @@ def _roman(token: str) -> int | None:
 def read_numbers(tokens: list[str]) -> list[str]:
     """Replace every numeral, in words, digits or Roman, by the spelling of its value.
 
-    >>> read_numbers("twenty - one thousand 2,500 1.5 million world war ii".split())
-    ['21000', '2500', '1500000', 'world', 'war', '2']
+    >>> read_numbers("twenty - one thousand 2,500 1.5 million world war ii is minus five".split())
+    ['21000', '2500', '1500000', 'world', 'war', '2', 'is', '-5']
     """
     out: list[str] = []
     at = 0
@@ -72,6 +134,9 @@ def read_numbers(tokens: list[str]) -> list[str]:
             out.append(tokens[at])
             at += 1
         else:
+            if out and out[-1] in _NEGATIVE and not (len(out) > 1 and (is_number(out[-2]) or len(out[-2]) == 1)):
+                out.pop()
+                value = -value
             out.append(spell(value))
             at = after
     return out

@@ -10,10 +10,13 @@ from typing import NamedTuple
 
 from ...lexicon.text.numbers import is_number
 from .normal import Normal
-from .words import Unit, word_lists
+from .units import unit_of
+from .words import Unit
 
 CONVERTED = Decimal("0.01")
 """Relative tolerance between units of different systems: 5 km are "3.1 miles"."""
+DEGREES = Decimal("0.002")
+"""The same of temperatures, which are compared from absolute zero."""
 _PLAIN = Unit("", "", Decimal(1))
 
 
@@ -31,9 +34,9 @@ def amounts(answer: Normal, numbers: frozenset[str]) -> list[Amount]:
     for at, (token, following) in enumerate(zip(answer.tokens, (*answer.tokens[1:], ""), strict=True)):
         if token not in numbers:
             continue
-        unit = word_lists().units.get(following)
+        unit = unit_of(following)
         # without a unit keep the number as written: a product is rounded to 28 digits
-        amount = Amount(Decimal(token) * unit.size, unit) if unit else Amount(Decimal(token), _PLAIN)
+        amount = Amount((Decimal(token) + unit.zero) * unit.size, unit) if unit else Amount(Decimal(token), _PLAIN)
         if result and set(answer.tokens[last:at]) <= {"and"} and _adds(result[-1], amount):
             result[-1] = Amount(result[-1].size + amount.size, amount.unit)
         else:
@@ -82,7 +85,7 @@ def among(some: Iterable[Amount], others: Iterable[Amount]) -> bool:
 
 def _is_converted(amount: Amount, every: Sequence[Amount]) -> bool:
     """Whether one of the amounts, sorted by dimension and size, is nearly equal and in a unit of another system."""
-    dimension, near = amount.unit.dimension, 1 - CONVERTED
+    dimension, near = amount.unit.dimension, 1 - (CONVERTED if not amount.unit.zero else DEGREES)
     low, high = sorted((amount.size * near, amount.size / near))
     first = bisect_left(every, (dimension, low), key=attrgetter("unit.dimension", "size"))
     last = bisect_right(every, (dimension, high), key=attrgetter("unit.dimension", "size"))
@@ -101,7 +104,7 @@ def _is_multiple(x: Unit, y: Unit) -> bool:
 
 
 def _is_amounts(answer: Normal) -> bool:
-    return bool(answer.numbers) and all(is_number(t) or t in word_lists().units for t in answer.content)
+    return bool(answer.numbers) and all(is_number(t) or unit_of(t) is not None for t in answer.content)
 
 
 def _all_numbers(answer: Normal) -> frozenset[str]:

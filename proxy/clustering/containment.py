@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from difflib import SequenceMatcher
+import re
 
 from ...lexicon.text.english import AUXILIARIES
 from ...lexicon.text.numbers import is_number
@@ -19,10 +19,20 @@ are compared item by item.
 """
 LONGEST_WORD = 40
 """Length of the longest word whose spelling is compared; longer ones are repetitions or code."""
+TITLE = 4
+"""Number of words up to which an answer is an office or a name, and not a sentence about it."""
 LONGEST_LIST = 8
 """Number of words up to which a text with an "and" counts as a list, even with a verb."""
-SPELLING = 0.85
-"""Lowest similarity of two spellings of one word, for words of five letters or more."""
+_FEMALE = re.compile(r"(\w{3,7}) \1(?:a|ia|le|ne|te)")
+"""Names of a man and a woman: "Paul", "Paula"; of longer words an "a" is an ending ("cephalopod", "Cephalopoda")."""
+_SPELLINGS = tuple(
+    (re.compile(pattern), to)
+    for pattern, to in (
+        (r"(?<=[aeo])y(?=[aeou])", ""), ("[ao]e", "e"), ("ph", "f"), ("ou", "o"), ("y", "i"), ("w", "v"), ("z", "s"), ("kh", "k"), ("ck|c(?=[aouk])", "k"),
+        ("re$", "er"), (r"(?<=\w{6})i?(?:um|on|a)$", ""), (r"(.)\1+", r"\1"), ("e$", ""),
+    )
+)  # fmt: skip
+"""Letters that are written one way or another without another meaning: British and American, transliterated, doubled."""
 
 
 def alike(x: str, y: str) -> bool:
@@ -30,6 +40,8 @@ def alike(x: str, y: str) -> bool:
 
     >>> alike("sharecroppers", "sharecropper"), alike("bob", "robert"), alike("sukhwinder", "sukhvinder"), alike("1945", "1944")
     (True, True, True, False)
+    >>> alike("austria", "australia"), alike("hypertension", "hypotension"), alike("haemoglobin", "hemoglobin")
+    (False, False, True)
     """
     if x == y:
         return True
@@ -38,13 +50,24 @@ def alike(x: str, y: str) -> bool:
     nicknames = word_lists().nicknames
     if nicknames.get(x, frozenset()) & nicknames.get(y, frozenset()):
         return True
-    if x[0] != y[0] or max(len(x), len(y)) > LONGEST_WORD:
+    if max(len(x), len(y)) > LONGEST_WORD or not (x.isalpha() and y.isalpha()):
         return False
-    if stem(x) == stem(y):
+    if _FEMALE.fullmatch(f"{x} {y}") or _FEMALE.fullmatch(f"{y} {x}"):
+        return False
+    if x[0] == y[0] and stem(x) == stem(y):
         return True
-    if min(len(x), len(y)) < 5 or abs(len(x) - len(y)) > 2:
+    if min(len(x), len(y)) < 5 or abs(len(x) - len(y)) > 3:
         return False
-    return SequenceMatcher(None, x, y, autojunk=False).ratio() >= SPELLING
+    return _spelling(x) == _spelling(y) or _spelling(stem(stem(x))) == _spelling(stem(stem(y)))
+
+
+_VOWELS = re.compile("[aeiou]")
+
+
+def _spelling(word: str) -> str:
+    for pattern, to in _SPELLINGS:
+        word = pattern.sub(to, word)
+    return word
 
 
 def covered(shorter: Normal, longer: Normal) -> frozenset[str] | None:
@@ -68,12 +91,27 @@ def covered(shorter: Normal, longer: Normal) -> frozenset[str] | None:
             taken |= run
             continue
         partner = next(
-            (t for t in longer.content if t in free and (alike(word, t) or (not lone and _is_initial(t, word)))), None
+            (
+                t
+                for t in longer.content
+                if t in free and (alike(word, t) or (not lone and (_is_initial(t, word) or _misspelt(word, t))))
+            ),
+            None,
         )
         if partner is None:
             return None
         taken.add(partner)
     return frozenset(taken)
+
+
+def _misspelt(x: str, y: str) -> bool:
+    """Whether two names, beside others that agree, differ in their vowels only: "Smriti", "Smiriti"."""
+    return (
+        min(len(x), len(y)) >= 6
+        and x[0] == y[0]
+        and x[-1] == y[-1]
+        and _VOWELS.sub("", _spelling(x)) == _VOWELS.sub("", _spelling(y))
+    )
 
 
 def _is_initial(short: str, word: str) -> bool:
@@ -114,7 +152,28 @@ def says_the_same(shorter: Normal, longer: Normal, taken: frozenset[str] | None)
     extra = frozenset(longer.content) - taken
     if extra & word_lists().qualifiers or longer.tokens[-1] in extra & {"city"} or _counts_more(shorter, longer, taken):
         return False
-    return bool(longer.heads & taken) or extra <= word_lists().kinds or _first_name(shorter, longer)
+    if (
+        extra
+        and len(longer.tokens) <= TITLE
+        and (word_lists().titles.issuperset(shorter.content) or _described(shorter, longer))
+    ):
+        return False
+    added = word_lists().kinds - (word_lists().titles if longer.tokens[-1] in extra else frozenset())
+    return bool(longer.heads & taken) or extra <= added or _first_name(shorter, longer)
+
+
+def _described(shorter: Normal, longer: Normal) -> bool:
+    """Whether an adjective makes another thing of the same name: "Equatorial Guinea" is not Guinea."""
+    if (
+        not longer.is_name
+        or len(longer.tokens) <= len(shorter.tokens)
+        or longer.tokens[-len(shorter.tokens) :] != shorter.tokens
+    ):
+        return False
+    return longer.tokens[-len(shorter.tokens) - 1].endswith(_OF_PLACES)
+
+
+_OF_PLACES = ("ial", "ish", "ese", "ern", "ican", "atic")
 
 
 def another_thing(shorter: Normal, longer: Normal, taken: frozenset[str] | None) -> str | None:

@@ -50,4 +50,40 @@ def opposites(a: Normal, b: Normal) -> bool:
     only, antonyms = second - first, word_lists().antonyms
     if not only:
         return False
-    return any(antonyms[t] & only and not antonyms[t] & first for t in first - second if t in antonyms)
+    if any(antonyms[t] & only and not antonyms[t] & first for t in first - second if t in antonyms):
+        return True
+    return max(len(first), len(second)) <= MATCHED and any(opposed(x, y) for x in first - second for y in only)
+
+
+_OPPOSED = [
+    ending.split()
+    for ending in (
+        "hyper hypo", "inter intra", "intra extra", "macro micro", "endo exo", "ab ad", "pre post", "ante post", "tachy brady", "homo hetero", "auto hetero",
+        "ana cata", "in ex", "im ex", "im em", "intro extro", "intro extra", "over under", "up down", "antero retro", "pro retro", "super sub", "mono di", "mono poly",
+        "uni multi", "di ha", "bene male", "af ef", "in de", "en de", "ecto endo", "a de",
+    )
+]  # fmt: skip
+_DENYING = ("un", "non", "in", "im", "il", "ir", "dis", "anti", "a", "an")
+ROOT = 4
+"""Fewest letters that two words share behind their prefixes."""
+
+
+def opposed(x: str, y: str) -> bool:
+    """Whether two words differ in prefixes of opposite sense, or in one that denies: "hypertension", "hypotension".
+
+    >>> opposed("hypertension", "hypotension"), opposed("legal", "illegal"), opposed("abduction", "adduction"), opposed("inform", "informed")
+    (True, True, True, False)
+    """
+    short, long = sorted((x, y), key=len)
+    if len(short) < ROOT or short[-3:] != long[-3:]:
+        return False
+    if any(long == prefix + short for prefix in _DENYING):
+        return True
+    return any(
+        first.startswith(p)
+        and second.startswith(q)
+        and first[len(p) :] == second[len(q) :]
+        and len(first) - len(p) >= ROOT
+        for p, q in _OPPOSED
+        for first, second in ((x, y), (y, x))
+    )

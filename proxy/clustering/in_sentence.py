@@ -7,6 +7,7 @@ from ...lexicon.text.numbers import is_number
 from ...lexicon.text.words import MONTHS
 from .amounts import gives_amounts
 from .normal import Normal
+from .units import unit_of
 from .words import word_lists
 
 SENTENCE = 4
@@ -51,7 +52,7 @@ def is_taken_back(answer: Normal, sentence: Normal) -> bool:
         return False
     behind = sentence.tokens[places[-1] + 1 :]
     if answer.numbers and all(
-        is_number(word) or word in MONTHS or word in word_lists().units for word in answer.content
+        is_number(word) or word in MONTHS or unit_of(word) is not None for word in answer.content
     ):
         numbers = frozenset(filter(is_number, behind))
         if numbers <= answer.numbers or numbers & answer.numbers:

@@ -15,12 +15,13 @@ from ...lexicon.text.english import AUXILIARIES
 from ...lexicon.text.language import language_of
 from ...lexicon.text.language import negations as negations_of
 from ...lexicon.text.numbers import is_number
+from .signs import Sign, letters_in, signs_in
 from .stems import fold, stem
-from .tokens import SEPARATORS, tokenise
+from .tokens import SEPARATORS, prepared, tokenise, tokens_of
 from .words import word_lists
 
 _OWNER = re.compile(r"([^\W\d_]+)'s\s+[a-z]")
-_ASKS_WHO = re.compile(r"\s*who(?:m|se)?\b", re.IGNORECASE)
+_ASKS_WHO = re.compile(r"\s*who(?:m|se)?\b(?! or what)", re.IGNORECASE)
 _ASKS_WHEN = re.compile(r"\s*(?:when|(?:[io]n )?(?:what|which) (?:year|date|day))\b", re.IGNORECASE)
 _OPEN = frozenset({"or", "what", "how", "whose"})
 """Words after which a question that looks like yes/no is not: "Do you know what ...?"."""
@@ -45,6 +46,8 @@ class Normal:
         negated: it has an odd number of negations.
         owners: words in the possessive ("Dorothy" in "Dorothy's dog"), except the last word.
         negations: the number of negations in it.
+        signs: the signs of formulas and bounds in it, with what they stand between.
+        letters: single capitals in it that are no initials: options, grades, vitamins.
         is_name: it is written as a name ("Paul Bäumer"), or the question asks for one.
     """
 
@@ -59,6 +62,8 @@ class Normal:
     negated: bool
     owners: frozenset[str]
     negations: int
+    signs: tuple[Sign, ...] = ()
+    letters: frozenset[str] = frozenset()
     is_name: bool = False
 
 
@@ -73,6 +78,7 @@ class Question:
         asks_who: it asks for a person.
         asks_when: it asks for a date.
         closed: it asks for a yes or a no, and not for a choice ("France or Spain?").
+        signs: those in it, which say nothing in an answer.
         predicate: sets of stems; a sentence that means yes to a closed question has all stems of one of them: the last
             word, with "same" if that is asked; if it asks about both, "both" or all its words.
     """
@@ -84,6 +90,7 @@ class Question:
     asks_when: bool
     closed: bool
     predicate: tuple[frozenset[str], ...] = ()
+    signs: frozenset[Sign] = frozenset()
 
 
 def read_question(question: str) -> Question:
@@ -99,6 +106,7 @@ def read_question(question: str) -> Question:
         asks_when=_ASKS_WHEN.match(question) is not None,
         closed=bool(words) and words[0] in AUXILIARIES and _OPEN.isdisjoint(words) and language_of(question) == "en",
         predicate=_predicate(telling),
+        signs=frozenset(signs_in(prepared(question))),
     )
 
 
@@ -118,7 +126,8 @@ def normalise(answer: str, question: Question | str = "") -> Normal:
     True
     """
     asked = read_question(question) if isinstance(question, str) else question
-    marked = tokenise(answer)
+    text = prepared(answer)
+    marked, signs = tokens_of(text), tuple(sign for sign in signs_in(text) if sign not in asked.signs)
     tokens = _telling(marked)
     content = _content(tokens, asked.words)
     numbers = frozenset(t for t in tokens if is_number(t))
@@ -126,7 +135,7 @@ def normalise(answer: str, question: Question | str = "") -> Normal:
     if negations and asked.denials:
         negations -= _echoed_denials(tokens, asked.denials)
     return Normal(
-        key=" ".join(tokens) or answer.strip(),
+        key=" ".join((*tokens, *map("".join, signs))) or answer.strip(),
         tokens=tokens,
         content=content,
         numbers=numbers - asked.numbers or numbers,
@@ -137,6 +146,8 @@ def normalise(answer: str, question: Question | str = "") -> Normal:
         negated=negations % 2 == 1,
         owners=frozenset(_OWNER.findall(fold(answer))) if "'s" in answer or "’s" in answer else frozenset(),
         negations=negations,
+        signs=signs,
+        letters=letters_in(text),
         is_name=asked.asks_who or all(word[:1].isupper() for word in answer.split()),
     )
 

@@ -40,6 +40,30 @@ def reversed_arguments(a: Normal, b: Normal) -> bool | None:
     return _passive(a) == _passive(b)
 
 
+def reordered_numbers(a: Normal, b: Normal) -> bool:
+    """Whether two answers have the same numbers in another order, as scores, ratios, readings and points have one.
+
+    Not where each number has moved with the word behind it ("3 boys and 2 girls"), nor in a list ("5 and 7") or a date.
+    """
+    first, second = ([t for t in x.tokens if is_number(t)] for x in (a, b))
+    if len(first) < 2 or first == second or sorted(first) != sorted(second) or not MONTHS.keys().isdisjoint(a.tokens):
+        return False
+    counted, others = (_counted(x) for x in (a, b))
+    if counted and others:
+        return counted != others
+    return not (a.items or b.items)
+
+
+def _counted(answer: Normal) -> list[tuple[str, str]]:
+    """Each number with the word behind it, sorted; empty where one has none."""
+    pairs = [(t, after) for t, after in zip(answer.tokens, (*answer.tokens[1:], ""), strict=True) if is_number(t)]
+    return (
+        []
+        if any(not after or is_number(after) or after in word_lists().fillers for _, after in pairs)
+        else sorted(pairs)
+    )
+
+
 def _turned(first: list[str], second: list[str]) -> bool:
     """Whether one is a rotation of the other: "In Rome she met him", "She met him in Rome"."""
     return any(first[at] == second[0] and first[at:] + first[:at] == second for at in range(1, len(first)))

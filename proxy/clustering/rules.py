@@ -9,6 +9,7 @@ up to `MATCHED` words are matched by spelling, up to `COMPARED` only if equal, b
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from .amounts import same_amounts
@@ -17,8 +18,9 @@ from .contradictions import contradiction
 from .in_sentence import is_taken_back, stands_in_sentence
 from .normal import Normal, read_question
 from .opening import SHORT, Read, read
-from .order import reversed_arguments
+from .order import reordered_numbers, reversed_arguments
 
+_BETWEEN_NUMBERS = re.compile(r"(?<!\d) | (?!-?\d)")
 COMPARED = 1000
 """Number of words beyond which only equal texts are the same: a sample set has many pairs to compare."""
 
@@ -66,14 +68,18 @@ def compare(a: Normal, b: Normal) -> Judgement:
     """The rules' verdict on two answers in normal form."""
     if not a.tokens or not b.tokens:
         return Judgement(a.key == b.key and bool(a.key), "normal")
-    if a.key == b.key or _joined(a) == _joined(b):
+    if a.key == b.key:
+        return Judgement(True, "normal")
+    if told_apart := _told_apart(a, b):
+        return told_apart
+    if _joined(a) == _joined(b):
         return Judgement(True, "normal")
     if max(len(a.tokens), len(b.tokens)) > COMPARED:
         return Judgement(None, "undecided")
     if same_amounts(a, b):
         return Judgement(True, "normal")
-    if a.alias and a.alias == b.alias:
-        return Judgement(True, "alias")
+    if a.alias and b.alias:
+        return Judgement(True, "alias") if a.alias == b.alias else Judgement(False, "veto:alias")
     if stands_in_sentence(*sorted((a, b), key=lambda x: len(x.tokens))):
         return Judgement(True, "sentence", 0.5)
     swapped = reversed_arguments(a, b)
@@ -105,9 +111,28 @@ def _contained(shorter: Normal, longer: Normal) -> Judgement:
     return Judgement(None, "undecided")
 
 
+def _told_apart(a: Normal, b: Normal) -> Judgement | None:
+    """What signs, single letters and the order of numbers say of two answers with other keys; None where they agree.
+
+    One that lacks what the other has may be the same to a judge, but not to rules.
+    """
+    short, long = sorted((a, b), key=lambda x: len(x.tokens))
+    if len(long.tokens) > SHORT:
+        return None if frozenset(short.signs) <= frozenset(long.signs) else Judgement(None, "undecided")
+    if a.letters and b.letters and a.letters != b.letters:
+        return (
+            Judgement(None, "undecided")
+            if a.letters <= b.letters or b.letters <= a.letters
+            else Judgement(False, "veto:option")
+        )
+    if sorted(a.signs) != sorted(b.signs):
+        return Judgement(False, "veto:sign") if a.signs and b.signs else Judgement(None, "undecided")
+    return Judgement(False, "veto:order") if reordered_numbers(a, b) else None
+
+
 def _joined(answer: Normal) -> str:
-    """The words without spaces and hyphens: "back-flow", "back flow" and "backflow" are one."""
-    return "".join(answer.tokens)
+    """The words without spaces and hyphens: "back-flow", "back flow" and "backflow" are one; two numbers are not."""
+    return _BETWEEN_NUMBERS.sub("", " ".join(answer.tokens))
 
 
 def _same_choice(a: Normal, b: Normal) -> bool:

@@ -10,6 +10,7 @@ from ...lexicon.text.numbers import is_number
 _LETTERS = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "æ": "ae", "œ": "oe", "ı": "i", "’": "'", "‘": "'", "–": "-", "—": "-", "−": "-"}
 )
+_VOWEL = re.compile("[aeiouy]")
 _SUPERSCRIPTS = re.compile(r"(?<=[^\W\d_])[⁰¹²³⁴-⁹]+|(?<=[.\s\"”])[⁰¹²³⁴-⁹]+|\[\d+\]|<br\s*/?>")
 
 
@@ -31,7 +32,7 @@ def stem(word: str) -> str:
     >>> stem("chromosomes"), stem("rusting"), stem("zoroastrianism"), stem("regulation"), stem("regulates"), stem("bus")
     ('chromosom', 'rust', 'zoroastrian', 'regulat', 'regulat', 'bus')
     """
-    if len(word) < 5 or is_number(word):
+    if len(word) < 5 or is_number(word) or _VOWEL.search(word) is None:
         return word[:-1] if len(word) == 4 and word.endswith("s") and word[2] not in "su" else word
     for ending, remaining in _ENDINGS.get(word[-1], ()):
         if word.endswith(ending) and len(word) - len(ending) >= remaining:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
-from ...lexicon.text.numbers import is_number, read_numbers
+from ...lexicon.text.numbers import is_number, plain_numbers, read_numbers
 from ...lexicon.text.words import MONTHS, open_contraction
+from .signs import bounded, with_letters
 from .stems import fold
+from .units import read_unit, spell_units, unit_of
 from .words import CURRENCIES, MONTH_SHORT, word_lists
 
 _WRAPPER = re.compile(
@@ -30,10 +32,16 @@ _SLASH_DATE = re.compile(r"\b(\d\d?)/(\d\d?)/(\d{4})\b")
 _DOT_DATE = re.compile(r"\b(\d\d?)\.(\d\d?)\.(\d{4})\b")
 _YEAR_SPAN = re.compile(r"\b(1\d|20)(\d\d)\s*[-/]\s*(\d\d)\b(?![-/.,]?\d)")
 _DECADE = re.compile(r"\b(\d{3}0)'?s\b")
+_DENIES = re.compile(
+    r"\b(?:(?:fail|refuse|decline)(?:s|d|ed)? to|anything but|(?:except(?: for)?|excluding)(?=(?:\W+\w+){1,3}\W*$))\b",
+    re.IGNORECASE,
+)
+_FREE = re.compile(r"\b([^\W\d_]+)-free\b", re.IGNORECASE)
 _CIRCA = re.compile(r"\b(?:c|ca|circa)\b\.?\s*(?=\d)")
 _FRACTION = re.compile(r"\b(?:(\d{1,15})\s+)?(\d{1,2})[/⁄](2|3|4|5|6|8|10|16)\b(?![/⁄])")
 _TOKEN = re.compile(
-    r"x\d{3}0|(?<![\w.)])-?\.?\d[\d,]*(?:\.\d+)?|\d[\d,]*(?:\.\d+)?|°[cf]\b|[^\W\d_]+(?:'[^\W\d_]+)*|[%°$€£¥₱₹&=<>+*/,;:()-]"
+    r"x\d{3}0|\d+v[\dv]+|(?<![^\W_])(?:[a-z]{1,2}\d{1,3}(?:[a-z]{1,3}\d{0,3})*|\d{1,3}[a-zᴀ]{1,3})(?![^\W_])|(?<![\w.)])-?(?:\.\d+|\d+(?:(?:,\d\d\d?){0,8},\d{3}(?!\d))?(?:\.\d+)?)|\d+(?:(?:,\d\d\d?){0,8},\d{3}(?!\d))?(?:\.\d+)?"
+    r"|°[cf]\b|[^\W\d_]+(?:'[^\W\d_]+)*|[%°$€£¥₱₹&=<>+*/,;:()-]"
 )
 _RUN_TOGETHER = re.compile(r"\b(?:by|in|on|at|is|was|were|from|and|for|with|to|of|the)(?=[A-Z][a-z])")
 _LIST_NUMBER = re.compile(r"^[ \t]{0,8}\d{1,2}[.)][ \t]+(?=\S)", re.MULTILINE)
@@ -41,21 +49,43 @@ _CONTRAST = re.compile(
     r"\((?:it is |it was )?[Nn]ot [^()]{1,80}\)|, (?:and )?not (?:(?:the|an?|in|on|at|by|from|of|to) )?[A-Z\d][^,.;!?]{0,80}(?=[.!]?\s*$)"
     r"|^\s*[Nn]ot [^,.;!?]{1,60}?,? but (?=\w)"
 )
+_BEHIND = frozenset({"am", "pm", "bc", "ad", "ce", "bce", "m", "b", "bn", "mn", "th"})
 _SCALED = re.compile(r"(?<=\d)\s?(bn|mn|tn)\b|([$€£¥₱₹]\s?\d[\d,.]*)\s?([kmb])\b")
 _SCALES = {"k": "thousand", "m": "million", "mn": "million", "b": "billion", "bn": "billion", "tn": "trillion"}
 _ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b")
-_NUMBER_OF_LETTER = re.compile(r"(?<=\d)(?=[a-z])|(?<=[a-z])(?=\d)")
+_NUMBER_AND_WORD = re.compile(
+    r"(?<![^\W_])(-?\d{1,3})([a-z]{1,3})(?![^\W_])|(?<![^\W_])([a-z]{1,2})(\d{1,3}(?:[a-z]{1,3}\d{0,3})*)(?![^\W_])|(?<=\d)(?=[a-z])|(?<=[a-z])(?=\d)"
+)
+_VERSION = re.compile(r"\bv(?:er(?:sion|\.)?|\.)?\s?(?=\d)", re.IGNORECASE)
+_DOTTED = re.compile(r"(?<![\w.])(?!\d\d?\.\d\d?\.\d{4}\b)\d{1,9}(?:\.\d{1,9}){2,5}(?![\w.])")
+_NAMED = re.compile(r"\b([A-Z]\w*|version) (\d{1,9})\.(\d{0,8}0)(?![\w.])")
+"""A decimal behind a name counts its zeros: Python 3.10 comes after 3.9."""
 SEPARATORS = frozenset(",;:()&/-=<>+*")
 
 
 def tokenise(answer: str) -> list[str]:
     """Folded words, numbers in one spelling, and the signs that separate items."""
-    answer = _without_contrast(_without_list_numbers(answer))
+    return tokens_of(prepared(answer))
+
+
+def prepared(answer: str) -> str:
+    """An answer as written but for numbers, their bounds and units, and the letter A, which lose their meaning when case does."""
+    answer = _FREE.sub(r"no \1", _DENIES.sub("not", answer))
+    text = spell_units(bounded(plain_numbers(_without_contrast(_without_list_numbers(answer)))))
+    if any(map(str.isdigit, text)):
+        text = _DOTTED.sub(lambda m: m[0].replace(".", "v"), _VERSION.sub("version ", text))
+        text = _NAMED.sub(lambda m: f"{m[1]} {m[2]}" + (f"v{m[3]}" if m[3].strip("0") else ""), text)
+    return with_letters(text)
+
+
+def tokens_of(answer: str) -> list[str]:
+    """The tokens of a text that is `prepared`."""
     text = fold(_RUN_TOGETHER.sub(r"\g<0> ", answer)).strip(" \t\n\r*_`\"'#>.“”")
     text = _WRAPPER.sub("", text).strip(" \t\n*_`\"'.:“”")
     text = _ONE_OF.sub(r"\1 ", _PRONOUN.sub(r"\1", _OPENER.sub("", text)))
     text = text.rpartition("=")[2].strip() or text
     text = _DOTS.sub(r"\1 ", text) if "." in text else text
+    text = text.replace("per second", "per seconds")  # not the ordinal
     if any(map(str.isdigit, text)):
         text = _digits(text)
     words = [w for token in _TOKEN.findall(text) for w in _split(token)]
@@ -80,8 +110,18 @@ def _digits(text: str) -> str:
     text = _YEAR_SPAN.sub(lambda m: f"{m[1]}{m[2]} - {m[1]}{m[3]}", text)
     text = _FRACTION.sub(_fraction, _CIRCA.sub("", text))
     text = _SCALED.sub(lambda m: f"{m[2] or ''} {_SCALES[m[1] or m[3]]}", text)
-    text = _NUMBER_OF_LETTER.sub(" ", _ORDINAL.sub("", _DECADE.sub(r"decade\1", text)))
+    text = _NUMBER_AND_WORD.sub(_apart, _ORDINAL.sub("", _DECADE.sub(r"decade\1", text)))
     return text.replace("decade ", "x")
+
+
+def _apart(match: re.Match[str]) -> str:
+    """A number and its unit, scale or the word run into it as two words; "4o", "5s", "co2" and "b12" stay one."""
+    if match[3]:
+        return match[3] + " " * (match[3] in word_lists().fillers) + match[4]
+    if not match[2]:
+        return " "
+    apart = match[2] in _BEHIND or match[2] in word_lists().fillers or unit_of(match[2]) is not None
+    return f"{match[1]} {match[2]}" if apart else match[0]
 
 
 def _fraction(match: re.Match[str]) -> str:
@@ -145,18 +185,19 @@ def _units(tokens: list[str]) -> list[str]:
     """Units after a number in one spelling; currency signs moved after their number."""
     units = word_lists().units
     out: list[str] = []
-    sign = ""
-    for at, token in enumerate(tokens):
-        if token in ("degree", "degrees", "°") and not word_lists().degrees.isdisjoint(tokens[at + 1 : at + 2]):
-            continue
+    sign, at = "", 0
+    while at < len(tokens):
+        token, end = tokens[at], at + 1
         if token in CURRENCIES:
             if out and is_number(out[-1]) and not sign:
                 out.append(units[token].name)
             else:
                 sign = token
-            continue
-        out.append(units[token].name if token in units and out and is_number(out[-1]) else token)
-        if sign and is_number(token):
-            out.append(units[sign].name)
-            sign = ""
+        elif token not in ("degree", "degrees", "°") or word_lists().degrees.isdisjoint(tokens[at + 1 : at + 2]):
+            unit, end = read_unit(tokens, at) if out and is_number(out[-1]) else (None, end)
+            out.append(unit.name if unit else token)
+            if sign and is_number(token):
+                out.append(units[sign].name)
+                sign = ""
+        at = end
     return out

@@ -14,15 +14,16 @@ from ...lexicon.text.words import MONTHS
 
 MONTH_SHORT = {name[:3]: name for name in MONTHS} | {"sept": "september"}
 CURRENCIES = frozenset("$€£¥₱₹")
-_SETS = ("articles", "fillers", "qualifiers", "kinds", "yes", "no", "passive", "relations")
+_SETS = ("articles", "fillers", "qualifiers", "kinds", "titles", "yes", "no", "passive", "relations")
 
 
 class Unit(NamedTuple):
-    """A unit of measurement; `size` is in the base unit of its dimension."""
+    """A unit of measurement: an amount x is (x + zero) size in the base unit of its dimension."""
 
     name: str
     dimension: str
     size: Decimal
+    zero: Decimal = Decimal(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,7 @@ class WordLists:
         fillers: have no content in a short answer.
         qualifiers: change which thing a name or noun next to them means.
         kinds: name the kind of thing of a name or number, without further content.
+        titles: those of them that stand before a person's name, or are an office.
         relations: stand between two things whose order matters.
         antonyms: the opposites of a word.
         nicknames: the groups of first names that a name belongs to.
@@ -45,6 +47,7 @@ class WordLists:
     fillers: frozenset[str]
     qualifiers: frozenset[str]
     kinds: frozenset[str]
+    titles: frozenset[str]
     yes: frozenset[str]
     no: frozenset[str]
     passive: frozenset[str]
@@ -71,10 +74,11 @@ def word_lists() -> WordLists:
     aliases: dict[str, str] = {}
     for names in raw["aliases"]:
         first, *others = names.split(" = ")
-        aliases |= {name.removeprefix("the "): first for name in (first, *others)}
+        aliases |= {" ".join(w for w in name.split() if w != "the"): first for name in (first, *others)}
     units: dict[str, Unit] = {}
     for dimension, size, *spellings in map(str.split, raw["units"]):
-        units |= dict.fromkeys(spellings, Unit(spellings[0], dimension, Decimal(size)))
+        factor, _, zero = size.partition("+")
+        units |= dict.fromkeys(spellings, Unit(spellings[0], dimension, Decimal(factor), Decimal(zero or 0)))
     degrees = frozenset(s for s, unit in units.items() if unit.name in ("celsius", "fahrenheit"))
     sets = {name: frozenset(raw[name].split()) for name in _SETS}
     return WordLists(**sets, antonyms=antonyms, nicknames=nicknames, aliases=aliases, units=units, degrees=degrees)

@@ -31,7 +31,7 @@ def _judged(question: str, a: str, b: str) -> Judgement:
 def test_other_words_for_the_same_are_told_from_another_answer(
     question: str, short: str, long: str, same: bool
 ) -> None:
-    assert judge_pair(question, short, long).same is None
+    assert judge_pair(question, short, long).same in (None, same)
     assert _judged(question, short, long).same is same
     assert _judged(question, long, short) == _judged(question, short, long)
 

@@ -1,0 +1,56 @@
+"""Two sides of "same meaning" on written pairs (tests/data/meaning.tsv), and the review's cases with their right value."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.evidence.parts.meaning import pairs, set_aside, wrong
+from hedgerow.proxy.clustering.clusterer import cluster_by_rules
+from hedgerow.proxy.clustering.rules import judge_pair
+
+OPEN = [pair for pair in pairs() if not set_aside(pair)]
+KINDS = sorted({pair["kind"] for pair in OPEN})
+KNOWN = {("John Adams", "John Quincy Adams"), ("black hole", "hole"), ("Smith", "Smyth"), ("15-love", "love-15")}
+"""What needs knowledge of the world: written down, so that a fifth is noticed."""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_answers_that_differ_in_one_telling_thing_are_not_merged(kind):
+    """Options, signs, units, versions, prefixes, orders of numbers: none of the half that rules were changed on, but four known ones."""
+    merged = [(p["a"], p["b"]) for p in OPEN if p["kind"] == kind and p["same"] == "0" and wrong(p)]
+    assert set(merged) <= KNOWN
+
+
+def test_few_answers_are_split_for_it():
+    split = [(p["a"], p["b"]) for p in OPEN if p["same"] == "1" and wrong(p)]
+    assert len(split) <= 0.06 * sum(p["same"] == "1" for p in OPEN), split
+
+
+def test_every_kind_has_pairs_enough_on_both_sides():
+    every = pairs()
+    for kind in KINDS:
+        assert sum(p["kind"] == kind for p in every) >= 60
+        assert {p["same"] for p in every if p["kind"] == kind and not set_aside(p)} == {"0", "1"}
+    assert 0.4 < len(OPEN) / len(every) < 0.6
+
+
+@pytest.mark.parametrize(
+    ("question", "answers", "largest"),
+    [
+        ("Which option is right?", ["A", "(A)", "A.", "Answer: A", "Option A", "a"], 6),
+        ("Universal recipient?", ["AB+", "AB-", "AB+", "AB-", "AB+"], 3),
+        ("Where was Mozart born?", ["Austria"] * 3 + ["Australia"] * 2, 3),
+        ("What was the score, Brazil first?", ["1-7"] * 3 + ["7-1"] * 7, 7),
+        ("How much power?", ["5 MW", "5 mW", "5 megawatts"], 2),
+    ],
+)
+def test_the_largest_group_holds_what_says_the_same_and_nothing_else(question, answers, largest):
+    assert len(cluster_by_rules(question, answers).clusters[0]) == largest
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "reason"),
+    [("x > 2", "x < 2", "sign"), ("Vitamin B", "Vitamin C", "option"), ("2:1", "1:2", "order"), ("hypertension", "hypotension", "antonym")],
+)  # fmt: skip
+def test_what_is_opposite_is_vetoed_so_that_no_judge_merges_it(a, b, reason):
+    assert judge_pair("Which?", a, b).decided_by == f"veto:{reason}"
