@@ -70,8 +70,8 @@ def _name(symbol: str) -> str | None:
 def unit_of(word: str) -> Unit | None:
     """The unit that a folded word names, in singular or plural, with prefix, power and quotient; None where it names none.
 
-    >>> unit_of("kilometresperhour").size == unit_of("metrepersecond").size / Decimal("3.6")
-    True
+    >>> unit_of("kilometresperhour").dimension, unit_of("milligrams").size, unit_of("apples")
+    ('length/time', Decimal('0.001'), None)
     """
     listed = word_lists().units
     if word in listed:
