@@ -5,23 +5,27 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import quote
 
 import sqlalchemy as sa
 
 from ..config import Audit
 from ..config.sections import VARIABLE, known
 from ..errors import StoreError
-from .schema import migrate
+from .schema import HEAD, migrate, version
 
 Connection = sa.Connection
 Engine = sa.Engine
 """For annotations elsewhere: SQLAlchemy is known in this folder only."""
 DEAD_AFTER_S = 5
 """Seconds after which a database that does not answer counts as down."""
+LARGEST_LOG = 64 * 1024 * 1024
+"""Bytes of SQLite's log that stay on disk when its content is in the database. It grows as long as somebody reads one snapshot."""
 _POSTGRES = {
     "connect_timeout": DEAD_AFTER_S,
     "tcp_user_timeout": DEAD_AFTER_S * 1000,
@@ -90,7 +94,7 @@ def open_engine(settings: Audit) -> sa.Engine:
 
 
 def open_existing(settings: Audit) -> sa.Engine:
-    """As `open_engine`, for commands that read and change a store but do not create one.
+    """As `open_engine`, for commands that read and change a store but do not create one. On a read-only medium it can be read all the same.
 
     Raises:
         StoreError: the store does not exist yet, or it cannot be opened.
@@ -100,7 +104,30 @@ def open_existing(settings: Audit) -> sa.Engine:
         raise StoreError(
             f"No audit store exists at {file}. Check `audit.url`, or start `hedgerow serve`, which creates the store."
         )
+    if file is not None and not (os.access(file, os.W_OK) and os.access(file.absolute().parent, os.W_OK)):
+        return _unwritable(file.absolute())
     return open_engine(settings)
+
+
+def _unwritable(file: Path) -> sa.Engine:
+    """A SQLite file that nobody can change: SQLite would open its log beside it.
+
+    Raises:
+        StoreError: a part of it is in the log, or its schema is not today's.
+    """
+    log = file.with_name(f"{file.name}-wal")
+    if log.exists() and log.stat().st_size:
+        raise StoreError(f"{file} cannot be written, and a part of it is in {log.name}. Copy both to where they can.")
+    address = f"file:{quote(str(file))}?immutable=1"
+    engine = sa.create_engine(
+        "sqlite://", creator=partial(sqlite3.connect, address, uri=True), poolclass=sa.NullPool, hide_parameters=True
+    )
+    with transaction(engine) as connection:
+        if (found := version(connection)) != HEAD:
+            raise StoreError(
+                f"{file} is at schema {found} and cannot be written. Copy it to where `hedgerow audit migrate` can."
+            )
+    return engine
 
 
 _PLANNED = "SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL jit = off; SET LOCAL work_mem = '32MB'"
@@ -134,6 +161,11 @@ def transaction(engine: sa.Engine, kind: Literal["read", "write", "snapshot"] = 
         raise StoreError(f"The audit store cannot be {verb}: {type(error).__name__}.") from error
 
 
+def follows(place: Sequence[sa.ColumnElement[Any]], after: Sequence[Any]) -> sa.ColumnElement[bool]:
+    """Whether a row stands after a place, in the order of some columns: for readers that go on where they were."""
+    return sa.tuple_(*place) > sa.tuple_(*map(sa.literal, after))
+
+
 def _postgres(url: sa.URL) -> sa.Engine:
     """Open PostgreSQL. Idle connections are tested before use, so that a restarted server fails no request."""
     arguments = {name: value for name, value in _POSTGRES.items() if name not in url.query}
@@ -159,6 +191,7 @@ def _set_up_sqlite(raw: Any, synchronous: str) -> None:
         f"synchronous = {synchronous}",
         "foreign_keys = ON",
         "secure_delete = ON",  # erased data are overwritten
+        f"journal_size_limit = {LARGEST_LOG}",
     ):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
@@ -177,6 +210,16 @@ def _turn_on_write_ahead_log(cursor: Any) -> None:
             if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
                 raise
             time.sleep(0.02)
+
+
+def empty_log(connection: sa.Connection) -> None:
+    """SQLite: bring the log into the database as far as there is room, and give back its own, unless somebody reads from it. Waits for nobody."""
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql("PRAGMA busy_timeout = 0")
+        try:
+            connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+        finally:
+            connection.exec_driver_sql(f"PRAGMA busy_timeout = {DEAD_AFTER_S * 1000}")
 
 
 def is_reachable(engine: sa.Engine) -> bool:

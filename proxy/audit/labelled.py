@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 
 from ...calibration.clusters import first_of_each
 from .engine import Connection, transaction
-from .queries import Period
+from .queries import Period, oldest_first
 from .tables import answers, claim_verdicts, texts, verdicts
 from .verdicts import PICKED
 
 Columns = NDArray[np.float64]
 Names = NDArray[np.object_]
-_AT_A_TIME = 2000
 MAX_IN_REGIMES = 20_000
 """Number of newest labelled answers for figures of regimes."""
 FIELDS = "fields"
@@ -235,10 +234,9 @@ def export_rows(engine: sa.Engine, *, route: str | None = None, since: float = 0
     Raises:
         StoreError: the store cannot be read.
     """
-    statement = _exported(sa.select(*_EXPORTED), route, since).order_by(answers.c.created_at, answers.c.id)
-    with transaction(engine) as connection:
-        for row in connection.execution_options(yield_per=_AT_A_TIME).execute(statement):
-            yield dict(zip(EXPORTED, row, strict=True))
+    for rows in oldest_first(engine, _exported(sa.select(*_EXPORTED), route, since)):
+        for row in rows:
+            yield dict(zip(EXPORTED, row[: len(EXPORTED)], strict=True))
 
 
 def _exported(select: Any, route: str | None, since: float) -> Any:
@@ -290,19 +288,16 @@ def export_claims(engine: sa.Engine, *, route: str | None = None, since: float =
         sa.select(*(a[name] for name in _OF_ANSWERS), a.claims, t.claims.label("words"))
         .join_from(answers, texts, isouter=True)
         .where(a.alpha.is_not(None), a.created_at >= since, sa.cast(a.claims, sa.Text) != "null")
-        .order_by(a.created_at, a.id)
     )
     statement = statement if route is None else statement.where(a.route == route)
-    with transaction(engine) as connection:
-        for rows in connection.execution_options(yield_per=_AT_A_TIME).execute(statement).mappings().partitions():
-            current = claim_verdicts.c.answer_id.in_([row["id"] for row in rows]) & claim_verdicts.c.current
-            verdict_on = {
-                (verdict["answer_id"], verdict["claim"]): verdict
-                for verdict in connection.execute(sa.select(claim_verdicts).where(current)).mappings()
-            }
-            for row in rows:
-                for index, claim in enumerate(row["claims"]):
-                    yield _exported_claim(row, index, claim, verdict_on.get((row["id"], index)))
+    for rows in oldest_first(engine, statement):
+        current = claim_verdicts.c.answer_id.in_([row.id for row in rows]) & claim_verdicts.c.current
+        with transaction(engine) as connection:
+            told = connection.execute(sa.select(claim_verdicts).where(current)).mappings().all()
+        verdict_on = {(verdict["answer_id"], verdict["claim"]): verdict for verdict in told}
+        for row in rows:
+            for index, claim in enumerate(row.claims):
+                yield _exported_claim(row._mapping, index, claim, verdict_on.get((row.id, index)))
 
 
 def _exported_claim(row: Any, index: int, claim: dict[str, Any], verdict: Any) -> dict[str, Any]:

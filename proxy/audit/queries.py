@@ -6,7 +6,7 @@ that have one; the current verdict of each answer counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -17,7 +17,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
 from ..types import CLAIM_SIGNAL, Json
-from .engine import Connection
+from .engine import Connection, Engine, follows, transaction
 from .hours import served_marker
 from .tables import answers, claim_verdicts, texts, verdicts
 from .verdicts import PICKED
@@ -25,6 +25,8 @@ from .verdicts import PICKED
 T = TypeVar("T")
 Floats = NDArray[np.float64]
 Query = Callable[[Connection], T]
+AT_A_TIME = 500
+"""Rows in one transaction of a reader of everything."""
 MAX_LABELLED = 20_000
 """Number of newest verdicts for figures; more would only make pages slow."""
 SURPRISES_READ = 500
@@ -236,6 +238,26 @@ def surprises(connection: Connection, period: Period, route: str | None = None, 
         newest = max(group, row, key=lambda each: each["created_at"])
         group |= newest | {"times": group["times"] + 1, "at_least": group["at_least"]}
     return list(groups.values())[:limit]
+
+
+def oldest_first(engine: Engine, statement: Any) -> Iterator[Sequence[Any]]:
+    """The answers that a statement selects, oldest first and some at a time, a transaction each: a long one would hold SQLite's log, which grows with
+    each row that is written meanwhile. At the end of each row stand the time and the id of its answer.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    place = (answers.c.created_at, answers.c.id)
+    statement = statement.add_columns(*(column.label(f"{column.name}_of_answer") for column in place))
+    portion = statement = statement.order_by(*place).limit(AT_A_TIME)
+    while True:
+        with transaction(engine) as connection:
+            rows = connection.execute(portion).all()
+        yield rows
+        if len(rows) < AT_A_TIME:
+            return
+        after = rows[-1][-2:]
+        portion = statement.where(place[0] >= after[0], follows(place, after))
 
 
 def of_route(route: str | None) -> Sequence[sa.ColumnElement[bool]]:

@@ -7,11 +7,8 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from .engine import transaction
-from .queries import of_route
+from .queries import of_route, oldest_first
 from .tables import answers, texts, verdicts
-
-_AT_A_TIME = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,33 +38,19 @@ def recorded_answers(engine: sa.Engine, *, since: float = 0.0, route: str | None
     Raises:
         StoreError: the store cannot be read.
     """
-    after = ""
-    while rows := _page(engine, since, after, route):
+    a, t = answers.c, texts.c
+    current = sa.and_(verdicts.c.answer_id == a.id, verdicts.c.current)
+    with_texts = (t.draft.is_not(None), t.samples.is_not(None), a.store_text.in_(("full", "redacted")))
+    statement = (
+        sa.select(a.id, a.route, a.model, t.question, t.draft, t.answer, t.samples, verdicts.c.correct)
+        .join(texts, t.answer_id == a.id)
+        .outerjoin(verdicts, current)
+        .where(a.created_at >= since, *with_texts, *of_route(route))
+    )
+    for rows in oldest_first(engine, statement):
         for row in rows:
             if isinstance(row.samples, list) and len(row.samples) > 1:
                 yield Recorded(
                     row.id, row.route or "", row.model or "", row.question or "", row.draft,
                     row.draft if row.answer is None else row.answer, tuple(map(str, row.samples)), None if row.correct not in (0.0, 1.0) else bool(row.correct),
                 )  # fmt: skip
-        after = rows[-1].id
-
-
-def _page(engine: sa.Engine, since: float, after: str, route: str | None) -> list[sa.Row[tuple[object, ...]]]:
-    current = sa.and_(verdicts.c.answer_id == answers.c.id, verdicts.c.current)
-    wanted = [
-        answers.c.id > after,
-        answers.c.created_at >= since,
-        texts.c.draft.is_not(None),
-        texts.c.samples.is_not(None),
-    ]
-    wanted += [answers.c.store_text.in_(("full", "redacted")), *of_route(route)]
-    query = (
-        sa.select(answers.c.id, answers.c.route, answers.c.model, texts.c.question, texts.c.draft, texts.c.answer, texts.c.samples, verdicts.c.correct)
-        .join(texts, texts.c.answer_id == answers.c.id)
-        .outerjoin(verdicts, current)
-        .where(*wanted)
-        .order_by(answers.c.id)
-        .limit(_AT_A_TIME)
-    )  # fmt: skip
-    with transaction(engine) as connection:
-        return list(connection.execute(query))

@@ -12,15 +12,14 @@ from numpy.typing import NDArray
 
 from ..types import Json
 from .counts import abstained
-from .engine import Connection, transaction
-from .queries import Period, of_route
+from .engine import Connection
+from .queries import Period, of_route, oldest_first
 from .tables import answers, texts, verdicts
 
 OWN_WORDS, SERVED = "own words", "served"
 """Wordings of an answer: the model's own, and the served one."""
 WORDINGS = ("answer", "prompt", "question", "samples", "model", "dataset", "correct")
 """The columns of an export of wordings."""
-_AT_A_TIME = 2000
 MAX_SPOKEN = 20_000
 """Number of newest answers that are read; more would only make pages slow."""
 
@@ -102,10 +101,9 @@ def export_wordings(engine: sa.Engine, *, route: str | None = None, since: float
         .join_from(answers, texts, t.answer_id == a.id)
         .outerjoin(verdicts, current)
         .where(a.alpha.is_not(None), a.created_at >= since, a.store_text.in_(("full", "redacted")), *of_route(route))
-        .order_by(a.created_at, a.id)
     )
-    with transaction(engine) as connection:
-        for row in connection.execution_options(yield_per=_AT_A_TIME).execute(statement):
+    for rows in oldest_first(engine, statement):
+        for row in rows:
             yield from _wordings(row)
 
 

@@ -1,20 +1,19 @@
-"""Verify the audit: every row is hashed again and compared with its chain, in one snapshot of the store."""
+"""Verify the audit: every row is hashed again and compared with its chain."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
-from itertools import groupby
 from types import MappingProxyType
 
 import sqlalchemy as sa
 
 from .. import strict_json
 from . import chain
-from .chain import GENESIS, Head
-from .engine import transaction
+from .chain import Head
+from .engine import follows, transaction
 from .entry import Row
 from .tables import answers, chains, texts
 
@@ -61,6 +60,8 @@ class Report:
     findings: list[Finding] = field(default_factory=list)
 
 
+Look = Callable[[], AbstractContextManager[sa.Connection]]
+"""Opens a snapshot of the store."""
 Kept = Mapping[tuple[str, str], Mapping[int, str]]
 """Hashes of rows that were once the ends of their chains, as the log kept them: by writer and route, then by position."""
 NOTHING: Kept = MappingProxyType({})
@@ -83,13 +84,13 @@ def kept_ends(lines: Iterable[str]) -> Kept:
 def verify(
     engine: sa.Engine, key: bytes, on_rows: Callable[[int], None] = lambda _: None, kept: Kept = NOTHING
 ) -> Report:
-    """Verify everything; `on_rows` receives the number of further rows read.
+    """Verify everything, a snapshot for every `ROWS_AT_A_TIME` rows: one for all would hold SQLite's log, which grows with each row that is
+    written meanwhile. `on_rows` receives the number of further rows read.
 
     Raises:
         StoreError: the store cannot be read.
     """
-    with transaction(engine, "snapshot") as connection:
-        return examine(connection, key, on_rows, kept)
+    return examine(lambda: transaction(engine, "snapshot"), key, on_rows, kept)
 
 
 def count(engine: sa.Engine) -> int:
@@ -102,79 +103,96 @@ def count(engine: sa.Engine) -> int:
         return connection.execute(sa.select(sa.func.count()).select_from(answers)).scalar() or 0
 
 
-def examine(
-    connection: sa.Connection, key: bytes, on_rows: Callable[[int], None] = lambda _: None, kept: Kept = NOTHING
-) -> Report:
-    """Verify the rows that a transaction sees."""
-    ends = {(end["writer"], end["route"]): dict(end) for end in connection.execute(sa.select(chains)).mappings()}
-    report = Report(chains=len(ends), purged=sum(end["start_seq"] for end in ends.values()))
-    seen = set()
-    for place, rows in groupby(_rows(connection, on_rows), key=lambda row: (row["writer"], row["route"] or "")):
-        if place[0] is None:
-            report.unchained += sum(1 for _ in rows)
-            continue
-        seen.add(place)
-        _verify_chain(place, ends.get(place), rows, key, report, kept.get(place, {}))
-    for place in (ends.keys() | kept.keys()) - seen:
-        _verify_chain(place, ends.get(place), iter(()), key, report, kept.get(place, {}))
+def examine(look: Look, key: bytes, on_rows: Callable[[int], None] = lambda _: None, kept: Kept = NOTHING) -> Report:
+    """Verify the rows that snapshots show."""
+    with look() as connection:
+        places = sa.select(answers.c.writer, sa.func.coalesce(answers.c.route, "")).where(answers.c.writer.is_not(None))
+        known = sa.select(chains.c.writer, chains.c.route)
+        found = {(writer, route) for writer, route in connection.execute(known.union(places))}
+        unchained = sa.select(sa.func.count()).select_from(answers).where(answers.c.writer.is_(None))
+        report = Report(unchained=connection.execute(unchained).scalar_one())
+    on_rows(report.unchained)
+    for place in sorted(found | kept.keys()):
+        _verify_chain(place, look, key, report, on_rows, kept.get(place, {}))
     return report
 
 
-def _rows(connection: sa.Connection, on_rows: Callable[[int], None]) -> Iterator[Row]:
-    """All rows with their texts, chain by chain and in order. Story and claims are read as the text that was hashed."""
+def _portion(
+    connection: sa.Connection, place: tuple[str, str], after: tuple[int, str] | None
+) -> tuple[Row | None, list[Row]]:
+    """The ends of a chain, and its next rows with their texts. Story and claims are read as the text that was hashed."""
+    writer, route = place
+    end = connection.execute(sa.select(chains).where(chains.c.writer == writer, chains.c.route == route))
     columns = [*(answers.c[name] for name in _COLUMNS), *(texts.c[name] for name in _TEXT)]
     names = [*_COLUMNS, *(_TEXT_PREFIX + name for name in _TEXT), *_JSON]
     statement = (
         sa.select(*columns, *(sa.cast(answers.c[name], sa.Text) for name in _JSON))
         .select_from(answers.outerjoin(texts))
-        .order_by(answers.c.writer, sa.func.coalesce(answers.c.route, ""), answers.c.seq)
+        .where(answers.c.writer == writer, answers.c.route == route if route else answers.c.route.is_(None))
+        .order_by(answers.c.seq, answers.c.id)
+        .limit(ROWS_AT_A_TIME)
     )
-    with connection.execution_options(yield_per=ROWS_AT_A_TIME).execute(statement) as result:
-        for part in result.partitions():
-            yield from (dict(zip(names, row, strict=True)) for row in part)
-            on_rows(len(part))
+    if after is not None:
+        statement = statement.where(answers.c.seq >= after[0], follows((answers.c.seq, answers.c.id), after))
+    rows = [dict(zip(names, row, strict=True)) for row in connection.execute(statement)]
+    return next((dict(row) for row in end.mappings()), None), rows
 
 
 def _verify_chain(
-    place: tuple[str, str], end: Row | None, rows: Iterator[Row], key: bytes, report: Report, kept: Mapping[int, str]
+    place: tuple[str, str],
+    look: Look,
+    key: bytes,
+    report: Report,
+    on_rows: Callable[[int], None],
+    kept: Mapping[int, str],
 ) -> None:
-    """One chain from its recorded start to its recorded end, and to the last of its ends that were kept elsewhere."""
+    """One chain from its recorded start to its recorded end, and to the last of its ends that were kept elsewhere. Meanwhile it may grow, and
+    retention may take its beginning.
+    """
 
-    def report_finding(seq: int, what: str) -> None:
+    def add(seq: int, what: str) -> None:
         report.findings.append(Finding(*place, seq, what))
 
-    last = Head(0, GENESIS)
-    if end is None:
-        report_finding(1, "the chain's ends are missing from `chains`")
-    else:
-        last = Head(end["start_seq"], end["start_hash"])
-        _verify_ends(place, end, key, report_finding)
-    for row in rows:
-        report.rows += 1
-        last = _verify_row(row, last, key, report_finding)
-        report.erased += row["erased_at"] is not None
-        if kept.get(row["seq"], row["hash"]) != row["hash"]:
-            report_finding(row["seq"], "is not the row whose hash was kept in the log")
-        if what := _private(row):
-            report_finding(row["seq"], what)
+    last, reached, after = Head(), -1, None
+    while True:
+        with look() as connection:
+            end, rows = _portion(connection, place, after)
+        if end is not None and end["start_seq"] > reached:
+            last = Head(end["start_seq"], end["start_hash"])
+            if end["start_seal"] != chain.seal(*place, "start", last, key):
+                add(last.seq, "the chain's recorded start was altered (or was written with another hash_key)")
+        if end is None and after is None:
+            add(1, "the chain's ends are missing from `chains`")
+        for row in rows:
+            last = _verify_row(row, last, key, add)
+            report.erased += row["erased_at"] is not None
+            if kept.get(row["seq"], row["hash"]) != row["hash"]:
+                add(row["seq"], "is not the row whose hash was kept in the log")
+            if what := _private(row):
+                add(row["seq"], what)
+        report.rows += len(rows)
+        on_rows(len(rows))
+        if len(rows) < ROWS_AT_A_TIME:
+            break
+        reached, after = last.seq, (rows[-1]["seq"], rows[-1]["id"])
     if (cut := max(kept, default=0)) > max(last.seq, end["last_seq"] if end else 0):
-        report_finding(last.seq + 1, f"{_missing(last.seq + 1, cut)}: the end was cut off")
-    if end is None:
-        return
-    if last.seq < end["last_seq"]:
-        report_finding(last.seq + 1, _missing(last.seq + 1, end["last_seq"]))
-    elif last.seq > end["last_seq"]:
-        report_finding(end["last_seq"] + 1, "follows the chain's recorded end")
-    elif last.hash != end["last_hash"]:
-        report_finding(last.seq, "is not the row that the chain's recorded end names")
+        add(last.seq + 1, f"{_missing(last.seq + 1, cut)}: the end was cut off")
+    if end is not None:
+        report.chains, report.purged = report.chains + 1, report.purged + end["start_seq"]
+        _verify_end(place, end, last, key, add)
 
 
-def _verify_ends(place: tuple[str, str], end: Row, key: bytes, add: Callable[[int, str], None]) -> None:
-    start, last = Head(end["start_seq"], end["start_hash"]), Head(end["last_seq"], end["last_hash"])
-    if end["start_seal"] != chain.seal(*place, "start", start, key):
-        add(start.seq, "the chain's recorded start was altered (or was written with another hash_key)")
-    if end["last_seal"] != chain.seal(*place, "last", last, key):
-        add(last.seq, "the chain's recorded end was altered (or was written with another hash_key)")
+def _verify_end(place: tuple[str, str], end: Row, last: Head, key: bytes, add: Callable[[int, str], None]) -> None:
+    """Compare the last row with the chain's recorded end."""
+    recorded = Head(end["last_seq"], end["last_hash"])
+    if end["last_seal"] != chain.seal(*place, "last", recorded, key):
+        add(recorded.seq, "the chain's recorded end was altered (or was written with another hash_key)")
+    if last.seq < recorded.seq:
+        add(last.seq + 1, _missing(last.seq + 1, recorded.seq))
+    elif last.seq > recorded.seq:
+        add(recorded.seq + 1, "follows the chain's recorded end")
+    elif last.hash != recorded.hash:
+        add(last.seq, "is not the row that the chain's recorded end names")
 
 
 def _verify_row(row: Row, before: Head, key: bytes, add: Callable[[int, str], None]) -> Head:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import sqlalchemy as sa
 import structlog
@@ -23,6 +23,7 @@ import structlog
 from ..supervision import Supervisor
 from . import chain
 from .chain import GENESIS, Head
+from .engine import empty_log
 from .entry import Entry, Prepared
 from .hours import drop_sums
 from .operators import note_change
@@ -256,7 +257,7 @@ class Writer:
         """Replay the spools. What fails, the store or a file, is tried again later."""
         self._next_try = time.monotonic() + RETRY_S
         try:
-            self._connect()
+            self._try_to_write(self._connect())
             self._spools.look()
             self._replay()
         except Exception as error:  # noqa: BLE001 # whatever it is, rows that come meanwhile are written or spooled
@@ -264,6 +265,13 @@ class Writer:
                 self._go_down(error)
             else:
                 self._supervisor.failed(NAME, error)
+
+    def _try_to_write(self, connection: sa.Connection) -> None:
+        """Make room where SQLite's log has taken it, and write something small: a full disk can still be read."""
+        with suppress(sa.exc.SQLAlchemyError):
+            empty_log(connection)
+        connection.execute(sa.update(chains).where(chains.c.writer == self.id).values(updated_at=time.time()))
+        connection.commit()
 
     def _replay(self) -> None:
         """Store what waits; of a file that cannot be read `/health` says that its rows wait. Raises what the store raised."""
@@ -373,38 +381,37 @@ class Writer:
                 raise _SetBack
 
     def _connect(self) -> sa.Connection:
-        """Open the writer's own connection, and read the ends of its chains from the store. Where one is behind the end that this process
-        committed, the store was set back, as by a failover to a standby that had not yet all: what is gone is logged, counted and recorded.
-        """
+        """The writer's own connection, opened if need be."""
         if self._connection is None:
-            connection = self._engine.connect()
-            ends = connection.execute(sa.select(chains).where(chains.c.writer == self.id)).all()
-            heads = {end.route: Head(end.last_seq, end.last_hash) for end in ends}
-            gone = [
-                (route, heads.get(route, Head()).seq + 1, head.seq)
-                for route, head in self._heads.items()
-                if heads.get(route, Head()).seq < head.seq
-            ]
-            for route, first, last in gone:
-                note = f"rows {first} to {last} of chain {self.id} were committed, and the store has them no longer"
-                note_change(
-                    connection,
-                    actor="server",
-                    what="rows_gone",
-                    route=route or None,
-                    before=str(last),
-                    after=str(first - 1),
-                    note=note,
-                )
-            connection.commit()
-            self._heads, self._connection = heads, connection
-            for route, first, last in gone:
-                log.error("audit_rows_gone", writer=self.id, route=route or None, first=first, last=last)
-                self._count_lost(last + 1 - first)
-                self._gone += last + 1 - first
-                sentence = f"{self._gone:,} rows that were committed are gone: the store was set back; the record of changes names them"
-                self._supervisor.problems["store-set-back"] = sentence
+            self._connection = self._engine.connect()
+            try:
+                self._read_ends(self._connection)
+            except BaseException:
+                self._disconnect()
+                raise
         return self._connection
+
+    def _read_ends(self, connection: sa.Connection) -> None:
+        """Read the ends of the chains. Where one is behind the end that this process committed, the store was set back, as by a failover to a
+        standby that had not yet all: what is gone is recorded, logged and counted.
+        """
+        ends = connection.execute(sa.select(chains).where(chains.c.writer == self.id)).all()
+        heads = {end.route: Head(end.last_seq, end.last_hash) for end in ends}
+        left = {route: heads.get(route, Head()).seq for route in self._heads}
+        gone = [(route, left[route], head.seq) for route, head in self._heads.items() if left[route] < head.seq]
+        for route, last, known in gone:
+            note = f"rows {last + 1} to {known} of chain {self.id} were committed, and the store has them no longer"
+            change: dict[str, Any] = {"route": route or None, "before": str(known), "after": str(last), "note": note}
+            note_change(connection, actor="server", what="rows_gone", **change)
+        connection.commit()
+        self._heads = heads
+        for route, last, known in gone:
+            log.error("audit_rows_gone", writer=self.id, route=route or None, first=last + 1, last=known)
+            self._count_lost(known - last)
+            self._gone += known - last
+        if gone:
+            told = f"{self._gone:,} rows that were committed are gone: the store was set back; the record of changes names them"
+            self._supervisor.problems["store-set-back"] = told
 
     def _disconnect(self) -> None:
         if self._connection is not None:

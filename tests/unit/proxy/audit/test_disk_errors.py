@@ -30,7 +30,7 @@ FILE_OPERATIONS: dict[str, tuple[Any, str]] = {
     name: (os, name)
     for name in ("open", "write", "fsync", "ftruncate", "fstat", "dup", "listdir", "mkdir", "unlink", "rename", "close")
 } | {"flock": (fcntl, "flock")}
-STORE_OPERATIONS = ("engine_connect", "before_cursor_execute", "commit")
+STORE_OPERATIONS = ("checkout", "before_cursor_execute", "commit")
 SAID = Texts("Who?", "Me.")
 
 

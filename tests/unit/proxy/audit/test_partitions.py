@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 
 import pytest
 import sqlalchemy as sa
@@ -70,6 +71,6 @@ def test_a_place_that_is_taken_in_two_partitions_is_found(simulated: Simulated) 
         with pytest.raises(sa.exc.IntegrityError), connection.begin_nested():
             connection.execute(sa.insert(answers).values({**row, "id": row["id"] + "x"}))
         connection.execute(sa.insert(answers).values({**row, "id": first_id(BEGINS[2])}))
-        found = examine(connection, KEY.encode()).findings
+        found = examine(lambda: nullcontext(connection), KEY.encode()).findings
         connection.rollback()
     assert [finding.seq for finding in found if finding.what.startswith("occurs twice")] == [row["seq"]]
