@@ -148,8 +148,8 @@ class Upstream(Protocol):
         """
         ...
 
-    async def models(self, headers: Mapping[str, str]) -> list[Json]:
-        """The available models, as OpenAI model objects."""
+    async def models(self, headers: Mapping[str, str], query: str = "") -> list[Json]:
+        """The available models, as OpenAI model objects, of all pages; `query` is the client's."""
         ...
 
     async def aclose(self) -> None:

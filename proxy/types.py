@@ -135,13 +135,14 @@ class Sample:
     """One answer drawn from the upstream.
 
     Attributes:
-        text: the answer's content, as sent.
+        text: the answer's content, without what the model thought aloud before it and without the tokens of its turn.
         finish_reason: the upstream's word for why it stopped ("stop", "length", "tool_calls", ...), if any.
         logprob_mean: mean log-probability per token, nats, <= 0; None if the upstream gives none.
         logprob_sum: log-probability of the answer, nats, <= 0; None if the upstream gives none.
         logprob_truncated: True where the log-probabilities are of a top-k / top-p truncated distribution.
         refusal: the upstream's refusal text, if it refused.
         has_tool_calls: True where the message carries tool calls.
+        before, after: what was sent around the text.
     """
 
     text: str
@@ -151,6 +152,12 @@ class Sample:
     refusal: str | None = None
     has_tool_calls: bool = False
     logprob_sum: float | None = None
+    before: str = ""
+    after: str = ""
+
+    def around(self, text: str) -> str:
+        """What was sent, with another text."""
+        return self.before + text + self.after
 
     @property
     def is_comparable(self) -> bool:

@@ -21,11 +21,13 @@ async def models(request: Request, services: ServicesOf) -> Json:
     headers = dict(clients_own(request.headers.items(), ours_of(services.settings, services.keys)))
     default = services.settings.default
     trusted = services.settings.members(default) if default is not None else ()
+    query = request.url.query
     models: dict[str, Json] = {}
     failures: list[ProxyError] = []
     for name, upstream in services.upstreams.items():
         try:
-            listed = await upstream.models(headers if name in trusted else harmless(headers))
+            is_trusted = name in trusted  # a query may hold a key too
+            listed = await (upstream.models(headers, query) if is_trusted else upstream.models(harmless(headers)))
         except ProxyError as error:
             log.warning("models_unavailable", upstream=name, code=error.code, cause=error.cause)
             failures.append(error)
@@ -33,4 +35,5 @@ async def models(request: Request, services: ServicesOf) -> Json:
         models.update((str(model.get("id")), model) for model in listed)
     if failures and not models:
         raise failures[0]
-    return {"object": "list", "data": list(models.values())}
+    ends = {"first_id": next(iter(models)), "last_id": next(reversed(models))} if models else {}
+    return {"object": "list", "data": list(models.values())} | ends | {"has_more": False}

@@ -70,9 +70,9 @@ class StreamingUpstream:
         """See `Upstream`."""
         return self.upstream.relay(call)
 
-    async def models(self, headers: Mapping[str, str]) -> list[Json]:
+    async def models(self, headers: Mapping[str, str], query: str = "") -> list[Json]:
         """See `Upstream`."""
-        return await self.upstream.models(headers)
+        return await self.upstream.models(headers, query)
 
     async def aclose(self) -> None:
         """Nothing to close: the upstream belongs to the process."""

@@ -6,6 +6,7 @@ read may still be valid for the upstream.
 
 from __future__ import annotations
 
+import codecs
 import itertools
 import json
 import re
@@ -135,7 +136,8 @@ def _agreed(named: Iterable[tuple[str, str]]) -> str | None:
 
 
 def _read(data: bytes, coding: str = "", limit: int = 0) -> tuple[Json, list[str], BadRequest | None]:
-    """The JSON object of a body, the models that it names, and the reason if it could not be read."""
+    """The JSON object of a body, the models that it names, and the reason if it could not be read. A byte order mark before it is no fault."""
+    data = data if coding else data.removeprefix(codecs.BOM_UTF8)
     try:
         text = _plain(data, coding, limit) if coding else data
         return *_object(text, loads), None

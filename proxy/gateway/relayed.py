@@ -16,7 +16,8 @@ from ..types import BYTES_A_TOKEN, NO_TOKENS, Json, Usage
 from ..upstreams.answers import checked_completion, sample_of, usage_of
 from ..upstreams.assembling import GROWING
 from ..upstreams.coding import plain
-from ..upstreams.dialects.table import DIALECTS, Dialect
+from ..upstreams.dialects.served import completed
+from ..upstreams.dialects.table import DIALECTS
 from ..upstreams.sse import Reader, begins_stream, data_of
 
 MAX_CAPTURED_BYTES = 1 << 20
@@ -77,8 +78,8 @@ def _counted(path: str, data: bytes, sent: int, cut: bool) -> Counted:
     if not begins_stream(data):
         return _of_object(path, data, sent)
     try:
-        usage = usage_of(_streamed(DIALECTS[path], data))
-    except (ProxyError, ValueError):
+        usage = usage_of(completed(DIALECTS[path].served(), data))
+    except ProxyError:
         usage = NO_TOKENS
     return (usage, True) if usage.total else _of_stream(data, sent, cut)
 
@@ -98,7 +99,8 @@ def _of_object(path: str, data: bytes, sent: int) -> Counted:
     usage = usage_of(completion)
     if usage.total:
         return usage, True
-    return _estimate(sent, sum(len((sample_of(choice).text or "").encode()) for choice in completion["choices"])), True
+    samples = map(sample_of, completion["choices"])
+    return _estimate(sent, sum(len(each.around(each.text).encode()) for each in samples)), True
 
 
 def _of_part(data: bytes, sent: int) -> Usage:
@@ -182,21 +184,6 @@ def completion_of(path: str, data: bytes) -> Json:
     if not begins_stream(data):
         return checked_completion("", data, DIALECTS[path].completion)
     try:
-        return _streamed(DIALECTS[path], data)
-    except (ProxyError, ValueError) as error:
+        return completed(DIALECTS[path].served(), data)
+    except ProxyError as error:
         raise UpstreamError("the upstream broke off its answer", code="upstream_broken") from error
-
-
-def _streamed(dialect: Dialect, data: bytes) -> Json:
-    """The completion object of a stream.
-
-    Raises:
-        ProxyError: it is not an answer, or is incomplete.
-        ValueError: it ended with an error.
-    """
-    stream = dialect.served()
-    stream.take(data + b"\n\n")
-    completion = stream.completion()
-    if stream.failed:
-        raise ValueError("an error ended the stream")
-    return completion

@@ -31,7 +31,7 @@ def client_answer(result: Result) -> Json:
         completion, choice = result.escalated, result.escalated["choices"][0]
     elif result.reply is not None and result.drawn.samples[result.draft_index].has_tool_calls:
         choice = dialect.without_calls(choice)
-    text = None if result.escalated is not None or result.text == result.draft else result.text
+    text = None if result.escalated is not None or result.text == result.draft else result.whole_text
     answer = dialect.answer(completion, choice, text, logprobs="logprobs" in job.chat)
     sums = job.route.expose.usage == "sum"
     usage = dialect.spent_in_all(result.total_usage) if sums else dialect.own_usage(completion, choice)
@@ -125,6 +125,7 @@ def _wording(result: Result) -> Json:
             {"id": m.hedge.id, "phrase": m.hedge.phrase, "distance": round(m.distance, 6)} for m in result.hedges
         ]
     if (rewording := result.rewording) is not None:
+        before = result.drawn.samples[result.draft_index].before
         wording["rewrite"] = {
             "hedge": rewording.hedge,
             "rewriter": rewording.rewriter,
@@ -132,7 +133,7 @@ def _wording(result: Result) -> Json:
             "perceived": beta_figures(rewording.perceived),
         }
         if rewording.sentences:
-            wording["sentences"] = [sentence_figures(sentence) for sentence in rewording.sentences]
+            wording["sentences"] = [sentence_figures(each, len(before)) for each in rewording.sentences]
     return wording
 
 

@@ -150,7 +150,7 @@ class RecordedAnswers:
         """See `Upstream`."""
         raise NotFound("recorded answers are not relayed")
 
-    async def models(self, headers: Mapping[str, str]) -> list[Json]:
+    async def models(self, headers: Mapping[str, str], query: str = "") -> list[Json]:
         """See `Upstream`."""
         return []
 

@@ -137,7 +137,7 @@ def figures(result: Result) -> Json:
     of_sentences = [sentence_figures(sentence) for sentence in words.sentences] if words else []
     hedges = [each["hedge"] for each in of_sentences if each["hedge"]] or [words.hedge if words else None]
     return {
-        "text": result.text,
+        "text": result.whole_text,
         "by": None if words is None or words.rewriter is None else EDITOR if words.rewriter == EDITOR else "local",
         "status": result.status,
         "reason": result.reason,

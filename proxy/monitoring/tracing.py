@@ -127,9 +127,9 @@ class _TracedUpstream:
                     _mark(span, str(answer.status))
                 yield answer
 
-    async def models(self, headers: Mapping[str, str]) -> list[Json]:
+    async def models(self, headers: Mapping[str, str], query: str = "") -> list[Json]:
         """See `Upstream`."""
-        return await self._inner.models(_with_context(headers))
+        return await self._inner.models(_with_context(headers), query)
 
     async def aclose(self) -> None:
         """See `Upstream`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...calibration import Beta
 from ...calibration.registry import UNCALIBRATED
@@ -54,7 +54,10 @@ async def _word(run: Run, wording: RouteWording, answer: str, given: Given) -> N
         return run.end(Status.PASSED, reason)
     if not answer.strip():
         return run.end(Status.PASSED, Reason.NO_TEXT)
-    reading = await compute(read, answer, run.job.question)
+    draft = run.result.draft or answer
+    if draft != answer:  # its sentences are others
+        given = replace(given, sentences=None)
+    reading = await compute(read, draft, run.job.question)
     return await word(run, wording, await _measured(run, wording, reading, given), reading, may_replace=True)
 
 

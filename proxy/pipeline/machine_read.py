@@ -100,6 +100,10 @@ _ALONE = re.compile(
     r"|['\"`][^'\"`\n]{1,80}['\"`]|\[[^\]\n]*\]\([^)\s]*\)|v?\d+(?:\.\d+){2,3}(?:-[\w.]+)?|-?\d+\.\d+, ?-?\d+\.\d+|(?:[\d*/,-]+ ){4}[\d*/,-]+"
     r"|(?:\d{1,3}\. ?(?=[A-Za-z])\S{2,7} (?=\S*\d|O-O)(?:\S{2,7} ?)?)+|(?:[\w]{1,8}/){7}\w{1,8} [wb] \S+ \S+ \d+ \d+)\s*(?:\n(?:[SO]\d+,?)+)?\s*",
 )  # fmt: skip
+_FILLED = re.compile(r"(?i:fim[_▁ -])|<\|?(?:PRE|SUF|MID|EOT)\|?>|\[(?:PREFIX|SUFFIX|MIDDLE)\]")
+"""Markers around the place that a plain completion fills, of all families of code models."""
+_ENDED = re.compile(r"(?:[.?!:…。？！：][\"'”’)\]*_`]*|\n)\s*\Z|\A\s*\Z")
+"""The end of a prompt that a plain completion answers; otherwise it continues the prompt's last sentence."""
 _CAPITALS = re.compile(r"\s*[A-Z]{2,}[A-Z_]*\d*(?: \[\d+\])?\s*")
 _VERDICT = re.compile(
     r"POSITIVE|NEGATIVE|NEUTRAL|SPAM|HAM|SAFE|UNSAFE|TRUE|FALSE|YES|NO|PASS(?:ED)?|FAIL(?:ED)?|NONE|NULL|TERMINATED?|APPROVED?|REJECT(?:ED)?|ACCEPT(?:ED)?|HIGH|LOW|MEDIUM|"
@@ -129,6 +133,8 @@ def _binds_the_form(body: Json) -> bool:
         return True
     limits = (body.get("max_completion_tokens"), body.get("max_tokens"))
     if any(isinstance(limit, int) and limit <= FEW_TOKENS for limit in limits):
+        return True
+    if isinstance(prompt := body.get("prompt"), str) and (_FILLED.search(prompt) or not _ENDED.search(prompt)):
         return True
     messages = [message for message in body.get("messages") or () if isinstance(message, dict)]
     if messages and messages[-1].get("role") == "assistant":

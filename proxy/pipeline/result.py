@@ -226,6 +226,12 @@ class Result(_Known):
         return self.rewording.text if self.rewording else self.draft
 
     @property
+    def whole_text(self) -> str | None:
+        """The text that the client reads, with what stands around the draft."""
+        is_own = self.reply is not None or self.escalated is not None or self.text is None
+        return self.text if is_own else self.drawn.samples[self.draft_index].around(self.text or "")
+
+    @property
     def perceived_confidence(self) -> Beta | None:
         """Perceived confidence of the final text; None if the text does not come from the draft or cannot be read."""
         return self.rewording.perceived if self.rewording else self.perceived
@@ -383,11 +389,11 @@ def beta_figures(beta: Beta | None) -> Json | None:
     return {"alpha": round(beta.alpha, 9), "beta": round(beta.beta, 9), "mean": round(beta.mean, 6)}
 
 
-def sentence_figures(sentence: WordedSentence) -> Json:
-    """One sentence of a long answer as a JSON object."""
+def sentence_figures(sentence: WordedSentence, before: int = 0) -> Json:
+    """One sentence of a long answer as a JSON object; `before` characters stand before the answer."""
     return {
-        "start": sentence.start,
-        "end": sentence.end,
+        "start": before + sentence.start,
+        "end": before + sentence.end,
         "confidence": None if sentence.target is None else round(sentence.target.mean, 6),
         "status": sentence.status,
         "hedge": sentence.hedge,

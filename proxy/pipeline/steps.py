@@ -19,6 +19,7 @@ from ..rewriting.editor import RouteEditor
 from ..spending.prices import NO_PRICES, Prices
 from ..types import Clustering, Standing, Usage
 from ..upstreams.group import one_answer
+from ..upstreams.thoughts import RESULT_MARK
 from .job import Job, asks_for_logprobs
 from .machine_read import is_machine_read
 from .placing import Placer
@@ -172,7 +173,9 @@ def confident(signal: str, raw: Beta, beta: Beta, active: ActiveMap) -> Confiden
 
 def left_alone(run: Run, *, may_replace: bool) -> Reason | None:
     """The reason why an answer is served unchanged at any confidence; None if it may be worded."""
-    if is_machine_read(run.job.chat, run.result.draft or ""):
+    sample = run.result.drawn.samples[run.result.draft_index]
+    is_marked = sample.before.rstrip().endswith(RESULT_MARK) or (not may_replace and bool(sample.after.strip()))
+    if is_marked or is_machine_read(run.job.chat, run.result.draft or ""):
         return Reason.MACHINE_READ
     return _described(run, may_replace=may_replace)
 

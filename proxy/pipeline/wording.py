@@ -17,9 +17,9 @@ from ..rewriting import reword
 from ..rewriting.distances import distance
 from ..rewriting.local import LOCAL
 from ..rewriting.policy import Claimed
-from ..types import Promised, Rewording, RewriteRequest, Standing
-from .editing import LAST_ANSWERS, claimed, edited, keeping
-from .job import last_messages
+from ..types import BYTES_A_TOKEN, Promised, Rewording, RewriteRequest, Standing
+from .editing import LAST_ANSWERS, Tried, claimed, edited, keeping
+from .job import Job, last_messages
 from .promised import promised, rule, worded_at
 from .result import Confidence, Run
 from .steps import (
@@ -106,6 +106,8 @@ async def _worded(
     with run.step("rewrite"):
         claims = claimed(run, reading.text, measured.sentences or ())
         tried = await edited(job, wording, request, reading, claims, may_replace=may_replace)
+    if tried.rewording is not None and not fits(run, tried.rewording.text):
+        tried = Tried(None, Reason.MACHINE_READ, tried.rewording.usage)
     if tried.rewording is not None:
         run.learn(hedges=tried.hedges)
         return run.reworded(tried.rewording)
@@ -137,8 +139,14 @@ async def _worded_locally(
             done = await reword(request, rewriter=baseline, guard=wording.guard, reader=wording.reader)
             return run.reworded(done)
         last = last_messages(run.job.chat, "assistant", LAST_ANSWERS)
-        work = partial(wording.local.word, request, reading, claims, last, may_replace=may_replace)
-        done = await compute(work)
+        stops = stops_of(run.job)
+        allowed = tuple(h for h in wording.local.hedges if not any(s.lower() in h.phrase.lower() for s in stops))
+        for local in (wording.local, replace(wording.local, hedges=allowed)):
+            done = await compute(partial(local.word, request, reading, claims, last, may_replace=may_replace))
+            if fits(run, done.text):
+                break
+        else:
+            return run.end(Status.PLAIN, Reason.MACHINE_READ)
         if (
             done.text != reading.text
             and wording.entails
@@ -149,6 +157,29 @@ async def _worded_locally(
             )
         run.learn(hedges=_with_used(request.hedges, done, wording, request.target))
         return run.reworded(done)
+
+
+def stops_of(job: Job) -> list[str]:
+    """The stop sequences of a request."""
+    named = job.body.get("stop") or job.body.get("stop_sequences")
+    listed = named if isinstance(named, list) else [named]
+    return [stop for stop in listed if isinstance(stop, str) and stop]
+
+
+def fits(run: Run, text: str) -> bool:
+    """Whether the request allows a wording: no words of ours hold a stop sequence or go beyond its limit of tokens."""
+    result, draft = run.result, run.result.draft or ""
+    if text == draft:
+        return True
+    if any(text.count(stop) > draft.count(stop) for stop in stops_of(run.job)):
+        return False
+    limits = (run.job.chat.get("max_completion_tokens"), run.job.chat.get("max_tokens"))
+    limit = next((limit for limit in limits if isinstance(limit, int)), None)
+    if limit is None:
+        return True
+    said = result.drawn.usage_of(result.draft_index).completion or len(draft) // BYTES_A_TOKEN
+    cut_off = result.drawn.samples[result.draft_index].finish_reason == "length"
+    return not cut_off and said + (len(text) - len(draft)) / BYTES_A_TOKEN <= limit
 
 
 def _with_used(hedges: tuple[Match, ...], done: Rewording, wording: RouteWording, target: Beta) -> tuple[Match, ...]:

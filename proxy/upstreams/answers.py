@@ -9,6 +9,7 @@ from ..errors import BadRequest, NotFound, UpstreamError, UpstreamRejected
 from ..outcomes import Reason
 from ..strict_json import TooDeep, dumps, loads, mended, read_leniently
 from ..types import Json, Sample, Usage
+from .thoughts import cut
 
 MAX_TOKENS = 2**31 - 1
 _ANSWERING = frozenset(["choices", "output", "content"])
@@ -50,22 +51,22 @@ def checked_completion(name: str, body: bytes, convert: Callable[[Json], Json] |
     return answer
 
 
-STATUS_OF_KINDS = {
+ERROR_KINDS = {
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    529: "overloaded_error",
+}
+"""Anthropic's names for errors, by HTTP status."""
+_KINDS = {
     "invalid_request_error": 400,
     "context_length_exceeded": 400,
-    "authentication_error": 401,
-    "permission_error": 403,
-    "not_found_error": 404,
-    "request_too_large": 413,
-    "rate_limit_error": 429,
     "rate_limit_exceeded": 429,
     "insufficient_quota": 429,
-    "server_error": 500,
-    "api_error": 500,
-    "timeout_error": 504,
-    "overloaded_error": 529,
 }
-"""HTTP statuses of errors that name none, by their type or code."""
+_KINDS |= {kind: status for status, kind in ERROR_KINDS.items()}
 
 
 def status_of(body: Json) -> int:
@@ -75,7 +76,7 @@ def status_of(body: Json) -> int:
     for value in named:
         if str(value).isdecimal() and 400 <= int(str(value)) < 600:
             return int(str(value))
-    return next((STATUS_OF_KINDS[value] for value in named if isinstance(value, str) and value in STATUS_OF_KINDS), 502)
+    return next((_KINDS[value] for value in named if isinstance(value, str) and value in _KINDS), 502)
 
 
 IN_PROCESS = ("/chat/completions", "/completions")
@@ -200,8 +201,11 @@ def sample_of(choice: Json) -> Sample:
     content, refusal = message.get("content"), message.get("refusal")
     reason = choice.get("finish_reason")
     mean, total, truncated = _logprobs(choice.get("logprobs"))
+    before, text, after = cut(text_of(content))
     return Sample(
-        text=text_of(content),
+        text=text,
+        before=before,
+        after=after,
         finish_reason=reason if isinstance(reason, str) else None,
         logprob_mean=mean,
         logprob_sum=total,
@@ -225,6 +229,29 @@ def _logprobs(logprobs: object) -> tuple[float | None, float | None, bool]:
     known = [float(v) for v in values if isinstance(v, int | float) and -9999.0 < v <= 0.0]
     total = sum(known) if known else None
     return (total / len(known) if total is not None else None), total, len(known) < len(values)
+
+
+def completion_of(answer: Json, message: Json, finish: str, usage: Json | None, logprobs: object = None) -> Json:
+    """A completion object of one choice.
+
+    Args:
+        answer: the upstream's answer.
+        message: its content, in the format of chat completions.
+        finish: its finish reason, in that format.
+        usage: token usage, in that format; None if unknown.
+        logprobs: list of the text's log-probabilities; falsy if there are none.
+    """
+    choice: Json = {"index": 0, "message": message, "finish_reason": finish, "original": answer}
+    if logprobs:
+        choice["logprobs"] = {"content": logprobs}
+    completion = {"id": answer.get("id"), "model": answer.get("model"), "choices": [choice]}
+    return completion if usage is None else completion | {"usage": usage}
+
+
+def original_usage(_completion: Json, choice: Json) -> Json | None:
+    """The token usage that the upstream reported for its answer."""
+    usage: Json | None = choice["original"].get("usage")
+    return usage
 
 
 async def once(data: bytes) -> AsyncIterator[bytes]:

@@ -49,9 +49,9 @@ class Elsewhere:
         """See `Upstream`."""
         return self.upstream.relay(call._replace(headers=list(harmless(dict(call.headers)).items())))
 
-    async def models(self, headers: Mapping[str, str]) -> list[Json]:
+    async def models(self, headers: Mapping[str, str], query: str = "") -> list[Json]:
         """See `Upstream`."""
-        return await self.upstream.models(harmless(headers))
+        return await self.upstream.models(harmless(headers), query)
 
     async def aclose(self) -> None:
         """Nothing to close: the upstream belongs to the process."""

@@ -125,9 +125,9 @@ class WatchedUpstream:
         """See `Upstream`."""
         return _WatchedRelay(self, self._inner.relay(call))
 
-    async def models(self, headers: Mapping[str, str]) -> list[Json]:
+    async def models(self, headers: Mapping[str, str], query: str = "") -> list[Json]:
         """See `Upstream`."""
-        return await self._inner.models(headers)
+        return await self._inner.models(headers, query)
 
     async def aclose(self) -> None:
         """See `Upstream`."""

@@ -53,7 +53,7 @@ class Converting:
         conversion = self._conversions.get(call.path)
         if conversion is None:
             return await self._inner.complete(call)
-        body = await _aside(_items(call.body), conversion.request, call.body)
+        body = await _aside(_items(call.body), conversion.words.request, call.body)
         target = _chat_target(call.target) if call.target else ""
         asked = replace(call, path=CHAT, body=body, headers=dict(_headers(call.headers)), target=target)
         try:
@@ -91,9 +91,9 @@ class Converting:
     def _whole(self, conversion: Conversion, body: Json, data: bytes) -> bytes:
         return orjson.dumps(answers(conversion, body, checked_completion(self._name, data))[0])
 
-    async def models(self, headers: Mapping[str, str]) -> list[Json]:
+    async def models(self, headers: Mapping[str, str], query: str = "") -> list[Json]:
         """See `Upstream`."""
-        return await self._inner.models(headers)
+        return await self._inner.models(headers, query)
 
     async def aclose(self) -> None:
         """See `Upstream`."""
@@ -115,7 +115,7 @@ async def _live(conversion: Conversion, body: Json, chunks: AsyncIterator[bytes]
 
 def _completion(conversion: Conversion, body: Json, completion: Json) -> Json:
     """A chat completion as the completion object of another endpoint: each choice with its own answer."""
-    converted = [conversion.completion(answer) for answer in answers(conversion, body, completion)]
+    converted = [conversion.own.completion(answer) for answer in answers(conversion, body, completion)]
     choices = [one["choices"][0] | {"index": index} for index, one in enumerate(converted)]
     counts = {"usage": completion["usage"]} if isinstance(completion.get("usage"), dict) else {}
     result = Completion(converted[0] | {"choices": choices} | counts)
@@ -135,7 +135,7 @@ def _read(conversion: Conversion, headers: Sequence[tuple[str, str]], data: byte
     except (ValueError, OverflowError) as error:
         message = f"a compressed request cannot be put into the words of chat, in which this route's upstream is asked: {error}; send it as it is"
         raise BadRequest(message, code=Reason.NOT_IN_CHAT) from error
-    return body, orjson.dumps(conversion.request(body))
+    return body, orjson.dumps(conversion.words.request(body))
 
 
 def _chat_target(target: str) -> str:
@@ -156,7 +156,7 @@ def _headers(headers: Mapping[str, str]) -> dict[str, str]:
 def _error(conversion: Conversion, status: int, data: bytes) -> bytes:
     """An upstream's error in the endpoint's format; unchanged if it is not JSON."""
     try:
-        return orjson.dumps(conversion.error(status, loads(data)))
+        return orjson.dumps(conversion.words.error(status, loads(data)))
     except ValueError:
         return data
 

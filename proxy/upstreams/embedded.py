@@ -183,7 +183,7 @@ class EmbeddedModel:
             raise outcome
         yield outcome
 
-    async def models(self, headers: Mapping[str, str]) -> list[Json]:
+    async def models(self, headers: Mapping[str, str], query: str = "") -> list[Json]:
         """See `Upstream`."""
         return [{"id": self._settings.model_name, "object": "model", "created": 0, "owned_by": "hedgerow"}]
 
@@ -214,10 +214,10 @@ async def _events(
 ) -> AsyncIterator[bytes]:
     """An event stream of chat chunks."""
     for index in range(n):
-        yield sse.opening(head, index=index)
+        yield sse.message(head, {"role": "assistant", "content": ""}, index)
     piece = first
     while not isinstance(piece, Drawn):
-        yield sse.content(head, piece[1], piece[0])
+        yield sse.message(head, {"content": piece[1]}, piece[0])
         piece = await anext(pieces)
     for index, answer in enumerate(piece.answers):
         yield sse.finish(head, answer.finish_reason, index=index)

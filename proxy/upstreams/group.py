@@ -116,7 +116,7 @@ class Group:
             async with OneAnswer(self).relay(call) as reply:
                 yield reply
 
-    async def models(self, headers: Mapping[str, str]) -> list[Json]:
+    async def models(self, headers: Mapping[str, str], query: str = "") -> list[Json]:
         """See `Upstream`. The members list them."""
         return []
 
@@ -219,9 +219,9 @@ class OneAnswer:
         )
         return True
 
-    async def models(self, headers: Mapping[str, str]) -> list[Json]:
+    async def models(self, headers: Mapping[str, str], query: str = "") -> list[Json]:
         """See `Upstream`."""
-        return await self._group.models(headers)
+        return await self._group.models(headers, query)
 
     async def aclose(self) -> None:
         """Do nothing: the members belong to the group."""

@@ -39,6 +39,8 @@ OF_THE_BODY = (
 )
 """Prefixes of headers that describe a body; they do not apply to another body."""
 LAST_STATUS = 599
+MOST_MODELS = 10_000
+"""Models of an upstream after which no further page is asked for."""
 UPGRADE = (("connection", "Upgrade"), ("upgrade", "websocket"))
 _SAFE = "/%:@!$&'()*+,;=~-._"
 """Characters of a path that are sent without escaping."""
@@ -181,19 +183,28 @@ class HttpModel:
         missing = urlencode({name: value for name, value in self._query.items() if name not in sent})
         return path + ("&" if "?" in target else "?") * bool(missing) + missing
 
-    async def models(self, headers: Mapping[str, str]) -> list[Json]:
+    async def models(self, headers: Mapping[str, str], query: str = "") -> list[Json]:
         """See `Upstream`."""
         sent = self._headers(of_a_sample(headers), ("accept-encoding", "identity"))
-        async with self._connections.ask("GET", self._target("/models"), sent, b"") as answer:
-            body = await self._read(answer)
-        self.check_status(answer.status)
-        if answer.status >= 300:
-            raise UpstreamRejected(answer.status, body, header(answer.headers, b"content-type") or "application/json")
-        try:
-            listed = loads(body)["data"]
-        except (ValueError, KeyError, TypeError) as error:
-            raise UpstreamError(f"the upstream {self.name!r} lists its models in no known form") from error
-        return [model for model in listed if isinstance(model, dict)]
+        listed: list[Json] = []
+        fields = dict(parse_qsl(query, keep_blank_values=True))
+        while True:
+            target = self._target("/models" + (f"?{urlencode(fields)}" if fields else ""))
+            async with self._connections.ask("GET", target, sent, b"") as answer:
+                body = await self._read(answer)
+            self.check_status(answer.status)
+            if answer.status >= 300:
+                kind = header(answer.headers, b"content-type") or "application/json"
+                raise UpstreamRejected(answer.status, body, kind)
+            try:
+                page = loads(body)
+                listed += [model for model in page["data"] if isinstance(model, dict)]
+            except (ValueError, KeyError, TypeError) as error:
+                raise UpstreamError(f"the upstream {self.name!r} lists its models in no known form") from error
+            last = page.get("last_id")
+            if not page.get("has_more") or not last or last == fields.get("after_id") or len(listed) > MOST_MODELS:
+                return listed
+            fields |= {"after_id": str(last)}
 
     async def _read(self, answer: Answer) -> bytes:
         """The whole body of an answer."""

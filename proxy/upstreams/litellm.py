@@ -139,7 +139,7 @@ class LiteLLMModel:
             message = f"the upstream {self._name!r} answered with something that cannot be sent on"
             raise UpstreamError(message, code="upstream_not_completion") from error
 
-    async def models(self, headers: Mapping[str, str]) -> list[Json]:
+    async def models(self, headers: Mapping[str, str], query: str = "") -> list[Json]:
         """See `Upstream`. LiteLLM cannot list the models of a provider's account, so the list is empty."""
         return []
 

@@ -80,19 +80,8 @@ def _delta(answer: Json, index: int, delta: Json, finish_reason: str | None = No
     return choice | ({"delta": delta} if is_chat(answer) else {"text": delta.get("content", "")})
 
 
-def opening(answer: Json, role: str | None = None, index: int = 0, *, has_text: bool = True) -> bytes:
-    """The first chunk: the role and an empty text; null if there will be no text, as in an answer with tool calls."""
-    begun = {"role": role or "assistant", "content": "" if has_text else None}
-    return event(_chunk(answer, [_delta(answer, index, begun)]))
-
-
-def content(answer: Json, text: str, index: int = 0) -> bytes:
-    """A piece of the text."""
-    return event(_chunk(answer, [_delta(answer, index, {"content": text})]))
-
-
 def message(answer: Json, delta: Json, index: int = 0) -> bytes:
-    """Any other part of a message: tool calls, a refusal, unknown fields."""
+    """A part of a message: its role, a piece of its text, tool calls, a refusal, unknown fields."""
     return event(_chunk(answer, [_delta(answer, index, delta)]))
 
 

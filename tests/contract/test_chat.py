@@ -325,10 +325,10 @@ def test_plain_completions_are_calibrated_too(serve: Any, client_of: Any, upstre
         "choices": [{"index": i, "text": t, "finish_reason": "stop", "logprobs": None} for i, t in enumerate(texts)],
     }
     upstream.default = raw(json.dumps(body).encode())
-    answer = client_of(serve()).completions.create(model="m", prompt="The capital of Australia is")
+    answer = client_of(serve()).completions.create(model="m", prompt="What is the capital of Australia?")
     assert "Canberra" in answer.choices[0].text
     assert answer.model_extra["hedgerow"]["status"] == "hedged"
-    streamed = list(client_of(serve()).completions.create(model="m", prompt="The capital is", stream=True))
+    streamed = list(client_of(serve()).completions.create(model="m", prompt="The capital?", stream=True))
     assert "Canberra" in "".join(c.choices[0].text for c in streamed if c.choices)
 
 

@@ -292,3 +292,121 @@ def test_requests_that_are_compressed_with_zstd_are_read(serve: Any, upstream: U
         got = httpx.post(address + path, content=CODINGS[coding](json.dumps(body).encode()), headers=headers)
         assert got.status_code == 200, got.text
         assert "hedgerow" in got.json()
+
+
+def _unsure(before: str = "", after: str = "", end: str = ".") -> Any:
+    """Three of five answers say Canberra, each behind a thought of its own."""
+    turn = itertools.count()
+
+    def reply(_request: Any, body: Any) -> Response:
+        cities = ["Sydney" if next(turn) % 5 > 2 else "Canberra" for _ in range(body.get("n") or 1)]
+        return JSONResponse(completion(*(f"{before}The capital of Australia is {city}{end}{after}" for city in cities)))
+
+    return reply
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("The user asks for the capital.\n</think>\n\n", ""), ("<think>Same thought.</think>\n\n", "<|im_end|>"), ("\u200b", "\u200b")],
+)  # fmt: skip
+def test_thoughts_are_not_the_answer(serve: Any, upstream: Upstream, before: str, after: str) -> None:
+    """The answers behind them are compared, and only they are reworded."""
+    upstream.default = _unsure(before, after)
+    got = httpx.post(serve(sampling={"n": 5}) + CHAT, json={"model": "m", "messages": ASK}).json()
+    text = got["choices"][0]["message"]["content"]
+    assert got["hedgerow"]["confidence"] == pytest.approx(0.6)
+    assert (text.startswith(before), text.endswith(after)) == (True, True)
+    assert got["hedgerow"]["status"] == "hedged"
+    assert text != f"{before}The capital of Australia is Canberra.{after}"
+
+
+def test_the_result_of_a_worked_answer_is_compared_and_left(serve: Any, upstream: Upstream) -> None:
+    """Programs look for it behind its mark."""
+    worked = [
+        f"There are {way} boxes with 7 each.\n#### {sum_}"
+        for way, sum_ in (("six", 42), ("6", 42), ("five", 35), ("6 large", 42), ("5", 36))
+    ]
+    turn = itertools.cycle(worked)
+    upstream.default = lambda _request, body: JSONResponse(completion(*(next(turn) for _ in range(body.get("n") or 1))))
+    ask = [{"role": "user", "content": "How many apples are in 6 boxes of 7?"}]
+    got = httpx.post(serve(sampling={"n": 5}) + CHAT, json={"model": "m", "messages": ask}).json()
+    assert got["choices"][0]["message"]["content"] in worked
+    assert (got["hedgerow"]["confidence"], got["hedgerow"]["clusters"]) == (pytest.approx(0.6), [3, 1, 1])
+
+
+@pytest.mark.parametrize("stream", ["buffer", "append"])
+@pytest.mark.parametrize(
+    "limits", [{"stop": ["."]}, {"stop": "is"}, {"stop": ["likely", "Likely", "robab"]}, {"max_tokens": 10}]
+)
+def test_our_words_keep_to_the_limits_of_the_request(serve: Any, upstream: Upstream, limits: Any, stream: str) -> None:
+    """No text holds a stop sequence or goes beyond the tokens that were asked for."""
+    text, body = "Canberra", {"model": "m", "messages": ASK, "stream": stream == "append"} | limits
+
+    def reply(request: Any, asked: Any) -> Any:
+        if asked.get("stream"):
+            return Response(Manner().stream(text), media_type="text/event-stream")
+        turn = iter(("Canberra", "Sydney", "Canberra", "Perth", "Canberra"))
+        return JSONResponse(completion(*(next(turn) for _ in range(asked.get("n") or 1)), usage=(7, 9)))
+
+    upstream.default = reply
+    got = httpx.post(serve(sampling={"n": 5}, stream=stream) + CHAT, json=body)
+    answer = _accumulated(got.content) if stream == "append" else got.json()
+    said = answer["choices"][0]["message"]["content"]
+    stops = limits.get("stop", [])
+    assert not any(stop in said for stop in ([stops] if isinstance(stops, str) else stops)), said
+    assert "Canberra" in said
+    if "max_tokens" in limits:
+        assert said == "Canberra"
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    ["The capital of Australia is", "<PRE> def capital():\n    return <SUF>\n <MID>", "<｜fim▁begin｜>x<｜fim▁hole｜>y<｜fim▁end｜>", "[SUFFIX]\n[PREFIX]x = ", "<|fim_prefix|>a<|fim_suffix|>b<|fim_middle|>"],
+)  # fmt: skip
+def test_a_text_that_is_continued_or_filled_is_left(serve: Any, upstream: Upstream, prompt: str) -> None:
+    """Its words stand in a sentence or a file of the user's; an answer to a question is hedged there too."""
+    turn = itertools.cycle((" Canberra, which was founded in 1913.", " Sydney.", " Canberra."))
+
+    def reply(_request: Any, body: Any) -> Response:
+        texts = [next(turn) for _ in range(body.get("n") or 1)]
+        choices = [
+            {"index": i, "text": text, "finish_reason": "stop", "logprobs": None} for i, text in enumerate(texts)
+        ]
+        return JSONResponse(
+            {"id": "cmpl-1", "object": "text_completion", "created": 1, "model": "m", "choices": choices}
+        )
+
+    upstream.default = reply
+    address = serve(sampling={"n": 3})
+    said = [
+        httpx.post(address + "/v1/completions", json={"model": "m", "prompt": text}).json()["choices"][0]["text"]
+        for text in (prompt, "What is the capital of Australia?\nAnswer:")
+    ]
+    assert said[0] in (" Canberra, which was founded in 1913.", " Canberra.", " Sydney.")
+    assert said[1] != said[0]
+
+
+def test_a_list_of_models_is_whole_whatever_its_pages(serve: Any, upstream: Upstream) -> None:
+    """Claude Code asks for a thousand at once, Azure for a version; nobody has to ask for the next page."""
+    names = [f"claude-{n}" for n in range(5)]
+
+    def reply(request: Any, _body: Any) -> Response:
+        start = names.index(request.query_params["after_id"]) + 1 if "after_id" in request.query_params else 0
+        page = names[start : start + 2]
+        data = [{"id": name, "type": "model"} for name in page]
+        return JSONResponse({"data": data, "has_more": page[-1] != names[-1], "first_id": page[0], "last_id": page[-1]})
+
+    upstream.default = reply
+    got = httpx.get(serve() + "/v1/models?limit=1000&api-version=2").json()
+    assert [model["id"] for model in got["data"]] == names
+    assert (got["has_more"], got["first_id"], got["last_id"]) == (False, names[0], names[-1])
+    assert all("api-version=2" in target and "limit=1000" in target for target in upstream.targets)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_byte_order_mark_before_a_request_is_no_fault(serve: Any, upstream: Upstream, mode: str) -> None:
+    """Tools on Windows write one."""
+    upstream.default = says("Canberra.")
+    body = b"\xef\xbb\xbf" + json.dumps({"model": "m", "messages": ASK}).encode()
+    got = httpx.post(serve(**MODES[mode]) + CHAT, content=body, headers={"content-type": "application/json"})
+    assert got.json()["choices"][0]["message"]["content"] == "Canberra."

@@ -66,7 +66,7 @@ async def _one(settings: Settings | None, route: Route, answer: GivenAnswer) -> 
     """Print the text on standard output and the outcome on standard error."""
     async with open_reworder(settings, route) as reworder:
         result = await reworder.reword(answer)
-    show_text(result.text or "")
+    show_text(result.whole_text or "")
     say(_note(result), err=True)
 
 

@@ -78,6 +78,9 @@ async def _findings(settings: Settings, headers: Mapping[str, str], model: str) 
         return
     if (judge := judge_state(settings)) is not None:
         yield "works", "judge of claims", judge
+    if any(os.environ.get(name) for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")):
+        said = "HTTPS_PROXY is set, but upstreams of `provider: openai` are reached directly, not through that proxy"
+        yield "note", "network", said
     for route in settings.routes:
         if route.calibrates and is_fine:
             yield _map_of(settings, route)

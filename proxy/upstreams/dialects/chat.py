@@ -115,13 +115,14 @@ def events(answer: Json, pieces: Callable[[str], Iterable[str]], with_usage: boo
     text = message.get("content") or choice.get("text")
     rest = _rest(message)
     thought = {name: rest.pop(name) for name in THOUGHTS if name in rest}
-    yield sse.opening(answer, message.get("role"), has_text=not message or isinstance(message.get("content"), str))
+    begun = "" if not message or isinstance(message.get("content"), str) else None  # null: there will be no text
+    yield sse.message(answer, {"role": message.get("role") or "assistant", "content": begun})
     if isinstance(text, list):
         thought["content"] = text
     if thought:
         yield sse.message(answer, thought)
     for piece in pieces(text) if isinstance(text, str) else ():
-        yield sse.content(answer, piece)
+        yield sse.message(answer, {"content": piece})
     if rest:
         yield sse.message(answer, rest)
     described = {name: value for name, value in choice.items() if name not in OF_THE_TEXT}

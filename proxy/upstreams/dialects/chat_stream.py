@@ -11,7 +11,7 @@ from typing import Any
 from ...types import Json
 from .. import sse
 from ..assembling import Assembly
-from .served import ServedStream, short_id
+from .served import ServedStream
 
 
 class ServedChat(ServedStream):
@@ -20,13 +20,9 @@ class ServedChat(ServedStream):
     def __init__(self) -> None:
         super().__init__()
         self._assembly = Assembly()
+        self.head = self._assembly.head
         self._finish: Json | None = None  # the chunk with the last finish reason, held back
         self._usage_event = b""  # the chunk with the token usage only, held back
-
-    @property
-    def response_id(self) -> str | None:
-        """See `ServedStream`."""
-        return short_id(self._assembly.head.get("id"))
 
     def _read(self, event: Json, raw: bytes) -> bytes:
         self._assembly.add(event)
@@ -67,9 +63,9 @@ class ServedChat(ServedStream):
 
     def closing(self, pieces: Iterable[str], extra: Json, usage: Json | None) -> Iterator[bytes]:
         """See `ServedStream`; the usage chunk is the upstream's own unless `usage` replaces it."""
-        first = self._assembly.head
+        first = self.head
         for piece in pieces:
-            yield sse.content(first, piece)
+            yield sse.message(first, {"content": piece})
         silent: Json = {"delta": {}} if sse.is_chat(first) else {"text": ""}
         last: Json = {"index": 0, "logprobs": None, "finish_reason": "stop"} | silent
         chunk = (self._finish or first | {"choices": [last]}) | extra

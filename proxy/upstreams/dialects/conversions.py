@@ -4,75 +4,36 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from itertools import count
 from types import ModuleType
-from typing import Any
+from typing import NamedTuple
 
 from ...types import Json
 from .. import sse
 from ..answers import usage_of
 from . import messages, messages_in_chat, responses, responses_in_chat
-from .chat_parts import Part, Parts, Step, parts_of
+from .chat_parts import Parts, Step, parts_of
 from .in_chat import Said
 from .served import broken_off, decoded
 
-Pieces = Callable[[str], Iterable[str]]
 
-
-@dataclass(frozen=True, slots=True)
-class Conversion:
-    """How an endpoint is converted to chat and back.
+class Conversion(NamedTuple):
+    """How an endpoint is converted to chat and back: two modules of pure functions with these names.
 
     Attributes:
-        request: converts a request to chat; raises BadRequest for what chat does not support.
-        begun: the answer to a request without content yet.
-        item: a part of the content in the endpoint's format.
-        ended: the complete answer.
-        goes_on: an event with one more piece of a part.
-        error: an upstream's error object with its status, in the endpoint's format.
-        completion: an answer as a completion object.
-        opening, item_events, ending: the events of an answer's stream.
-        encoded: an encoded event.
-        error_event: an error object encoded as an event of a stream.
+        words: `request`, `begun`, `item`, `ended`, `goes_on`, `error`: requests in the words of chat, and answers from its parts.
+        own: `completion`, `opening`, `item_events`, `ending`, `encoded`, `error_event`: the endpoint's own format.
     """
 
-    request: Callable[[Json], Json]
-    begun: Callable[[Json, Said], Json]
-    item: Callable[[Json, Part], Json]
-    ended: Callable[[Json, Said, Sequence[Part]], Json]
-    goes_on: Callable[[Json, Part, str], Json]
-    error: Callable[[int, Any], Any]
-    completion: Callable[[Json], Json]
-    opening: Callable[[Json], Iterator[Json]]
-    item_events: Callable[[Any, int, Pieces], Iterator[Json]]
-    ending: Callable[[Json], Iterator[Json]]
-    encoded: Callable[[Json, int], bytes]
-    error_event: Callable[[Json], bytes]
-
-
-def _of(words: ModuleType, stream: ModuleType) -> Conversion:
-    """Combine the functions of two modules: conversion to chat, and the endpoint's own format."""
-    return Conversion(
-        request=words.request,
-        begun=words.begun,
-        item=words.item,
-        ended=words.ended,
-        goes_on=words.goes_on,
-        error=words.error,
-        completion=stream.completion,
-        opening=stream.opening,
-        item_events=stream.item_events,
-        ending=stream.ending,
-        encoded=stream.encoded,
-        error_event=stream.error_event,
-    )
+    words: ModuleType
+    own: ModuleType
 
 
 CONVERSIONS: Mapping[str, Conversion] = {
-    "/responses": _of(responses_in_chat, responses),
-    "/messages": _of(messages_in_chat, messages),
+    "/responses": Conversion(responses_in_chat, responses),
+    "/messages": Conversion(messages_in_chat, messages),
 }
 """By path relative to `/v1`."""
 
@@ -83,9 +44,9 @@ def answers(conversion: Conversion, body: Json, completion: Json) -> list[Json]:
     several = completion["choices"]
     if isinstance(completion.get("usage"), dict):
         head = replace(head, usage=usage_of(completion).of_one(len(several)))
-    begun = conversion.begun(body, head)
+    begun = conversion.words.begun(body, head)
     return [
-        conversion.ended(begun, replace(head, finish=str(choice.get("finish_reason") or "")), parts_of(choice))
+        conversion.words.ended(begun, replace(head, finish=str(choice.get("finish_reason") or "")), parts_of(choice))
         for choice in several
     ]
 
@@ -104,7 +65,7 @@ class LiveAnswer:
     """The chunks of a chat answer as the events of another endpoint, as they come."""
 
     def __init__(self, conversion: Conversion, body: Json) -> None:
-        self._words, self._body = conversion, body
+        self._words, self._own, self._body = conversion.words, conversion.own, body
         self._reader, self._parts, self._numbers = sse.Reader(), Parts(), count()
         self._said: Said | None = None
         self._head: Json = {}
@@ -133,7 +94,7 @@ class LiveAnswer:
             raise broken_off()
         rest = b"".join(map(self._step, self._parts.end()))
         return (
-            begun + rest + self._sent(self._words.ending(self._words.ended(self._begun, self._said, self._parts.known)))
+            begun + rest + self._sent(self._own.ending(self._words.ended(self._begun, self._said, self._parts.known)))
         )
 
     def _take_event(self, raw: bytes) -> bytes:
@@ -145,9 +106,10 @@ class LiveAnswer:
         chunk = decoded(data)
         if not isinstance(chunk, dict) or chunk.get("error"):
             self._failed = True
-            return self._words.error_event(
+            failed: bytes = self._own.error_event(
                 self._words.error(500, chunk if isinstance(chunk, dict) else {"error": chunk})
             )
+            return failed
         return self._take_chunk(chunk)
 
     def _take_chunk(self, chunk: Json) -> bytes:
@@ -160,7 +122,7 @@ class LiveAnswer:
                 return b""
             self._said = _head(self._head)
             self._begun = self._words.begun(self._body, self._said)
-            opened = self._sent(self._words.opening(self._begun))
+            opened = self._sent(self._own.opening(self._begun))
         if isinstance(chunk.get("usage"), dict):
             self._said = replace(self._said, usage=usage_of(chunk))
         choices = chunk.get("choices")
@@ -179,10 +141,10 @@ class LiveAnswer:
         if kind == "goes on":
             return self._sent([self._words.goes_on(self._events[0], part, piece)])
         item = self._words.item(self._begun, part)
-        events = list(self._words.item_events(item, part.number, lambda text: [text]))
+        events = list(self._own.item_events(item, part.number, lambda text: [text]))
         first = next(i for i, event in enumerate(events) if event["type"].endswith("delta"))
         self._events = events[first:]
         return self._sent(events[:first] if kind == "begins" else events[first + 1 :])
 
     def _sent(self, events: Iterable[Json]) -> bytes:
-        return b"".join(self._words.encoded(event, next(self._numbers)) for event in events)
+        return b"".join(self._own.encoded(event, next(self._numbers)) for event in events)

@@ -17,8 +17,8 @@ from ...errors import ProxyError
 from ...outcomes import Reason
 from ...strict_json import loads
 from ...types import Json, Usage
+from ..answers import ERROR_KINDS, completion_of
 from ..sse import named_event
-from .as_completion import completion_of
 from .chat import with_wish
 from .chat_parts import kinds_of_tools
 
@@ -253,14 +253,3 @@ def error(error: ProxyError) -> Json:
 def error_event(body: Json) -> bytes:
     """An error object encoded as the event that ends a stream."""
     return named_event("error", body)
-
-
-ERROR_KINDS = {
-    401: "authentication_error",
-    403: "permission_error",
-    404: "not_found_error",
-    413: "request_too_large",
-    429: "rate_limit_error",
-    529: "overloaded_error",
-}
-"""Anthropic's names for errors, by HTTP status."""

@@ -9,7 +9,7 @@ from ...types import Json
 from ..assembling import Pieces, grow, joined
 from ..sse import named_event
 from . import messages
-from .served import ServedStream, broken_off, short_id
+from .served import ServedStream, broken_off
 
 _OF_EVENTS = ("type", "delta", "usage", "index")
 """Fields of the event at the end that do not belong to the message."""
@@ -22,22 +22,15 @@ class ServedMessage(ServedStream):
 
     def __init__(self) -> None:
         super().__init__()
-        self._held: list[tuple[Json, bytes]] = []
-        self._message: Json | None = None
         self._blocks: list[Json] = []
         self._last = -1  # the place of the block that the last event names
-
-    @property
-    def response_id(self) -> str | None:
-        """See `ServedStream`."""
-        return short_id((self._message or {}).get("id"))
 
     def _read(self, event: Json, raw: bytes) -> bytes:
         kind = event.get("type")
         if kind == "error":
             self.failed = True
         elif kind == "message_start" and isinstance(event.get("message"), dict):
-            self._message = event["message"]
+            self.head = event["message"]
         elif kind in ("content_block_start", "content_block_delta", "content_block_stop"):
             self._take_block(event)
         elif kind == "message_delta":
@@ -51,8 +44,7 @@ class ServedMessage(ServedStream):
             return b""
         if kind == "ping":
             return raw
-        ready, self._held = b"".join(held for _, held in self._held), []
-        return ready + raw
+        return self._flush() + raw
 
     def _take_block(self, event: Json) -> None:
         """An event of the block that it names; of the last one if it names none."""
@@ -77,19 +69,19 @@ class ServedMessage(ServedStream):
                 grow(block, {name: value})
 
     def _take_ending(self, event: Json) -> None:
-        message, delta, usage = self._message or {}, event.get("delta"), event.get("usage")
+        delta, usage = event.get("delta"), event.get("usage")
         said = {name: value for name, value in event.items() if name not in _OF_EVENTS}
-        self._message = grow(message, said | (delta if isinstance(delta, dict) else {}))
+        grow(self.head, said | (delta if isinstance(delta, dict) else {}))
         if isinstance(usage, dict):
-            before = message.get("usage")
+            before = self.head.get("usage")
             counts = {name: count for name, count in usage.items() if count is not None}
-            message["usage"] = usage | (before if isinstance(before, dict) else {}) | counts
+            self.head["usage"] = usage | (before if isinstance(before, dict) else {}) | counts
 
     def completion(self) -> Json:
         """See `ServedStream`."""
-        if self._message is None or not self.ended:
+        if not self.head or not self.ended:
             raise broken_off()
-        return messages.completion(joined(self._message) | {"content": [_whole(block) for block in self._blocks]})
+        return messages.completion(joined(self.head) | {"content": [_whole(block) for block in self._blocks]})
 
     def closing(self, pieces: Iterable[str], extra: Json, usage: Json | None) -> Iterator[bytes]:
         """See `ServedStream`."""

@@ -12,8 +12,8 @@ from typing import Any
 
 from ...outcomes import Reason
 from ...types import Json, Usage
+from ..answers import completion_of
 from ..sse import named_event
-from .as_completion import completion_of
 from .chat_parts import kinds_of_tools
 
 LOGPROBS = "message.output_text.logprobs"

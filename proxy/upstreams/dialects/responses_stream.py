@@ -9,7 +9,7 @@ from ...types import Json
 from ..assembling import Pieces, filled, grow, joined
 from ..sse import named_event
 from . import responses
-from .served import ServedStream, broken_off, short_id
+from .served import ServedStream, broken_off
 
 TEXT_DONE = "response.output_text.done"
 ENDS = ("response.completed", "response.incomplete")
@@ -21,31 +21,24 @@ class ServedResponse(ServedStream):
 
     def __init__(self) -> None:
         super().__init__()
-        self._held: list[tuple[Json, bytes]] = []
-        self._response: Json = {}
         self._items: dict[int, Json] = {}
-
-    @property
-    def response_id(self) -> str | None:
-        """See `ServedStream`."""
-        return short_id(self._response.get("id"))
 
     def _read(self, event: Json, raw: bytes) -> bytes:
         kind = event.get("type")
         if isinstance(event.get("response"), dict):
-            self._response = filled(event["response"], self._response)
+            self.head = filled(event["response"], self.head)
             if kind in ENDS:
-                self._response["status"] = event["response"].get("status") or kind.removeprefix("response.")
+                self.head["status"] = event["response"].get("status") or kind.removeprefix("response.")
         self._take_item(event, str(kind))
         if kind in ("error", "response.failed"):
             self.failed = True
         self.ended = kind in ENDS
         if kind == TEXT_DONE:
-            return self._flush([(event, raw)])
+            return self._flush((event, raw))
         if kind in ENDS or (self._held and kind in HELD):
             self._held.append((event, raw))
             return b""
-        return self._flush([]) + raw
+        return self._flush() + raw
 
     def _take_item(self, event: Json, kind: str) -> None:
         """An event about an item, or about the part of it that it names. Its kind ends with what it says: `response.function_call_arguments.delta`."""
@@ -81,14 +74,9 @@ class ServedResponse(ServedStream):
         elif what == "done" and isinstance(event.get(name), str):
             target[name] = event[name]
 
-    def _flush(self, then: list[tuple[Json, bytes]]) -> bytes:
-        """Send what is held back, and hold back this event."""
-        ready, self._held = b"".join(raw for _, raw in self._held), then
-        return ready
-
     def completion(self) -> Json:
         """See `ServedStream`."""
-        if not self._response or not self.ended:
+        if not self.head or not self.ended:
             raise broken_off()
         items = joined([self._items[place] for place in sorted(self._items)])
         known = {
@@ -97,7 +85,7 @@ class ServedResponse(ServedStream):
             ]
         }
         try:
-            return responses.completion(filled(self._response, known))
+            return responses.completion(filled(self.head, known))
         except ValueError as error:
             raise broken_off() from error
 

@@ -20,6 +20,7 @@ class ServedStream(ABC):
     """One answer, relayed to the client or only read by the proxy.
 
     Attributes:
+        head: the fields of the whole answer so far.
         failed: whether the upstream sent an error; the event was relayed unchanged.
         failure: this event, decoded and as it came.
         ended: whether the answer is marked complete; later data does not belong to it.
@@ -29,6 +30,8 @@ class ServedStream(ABC):
     def __init__(self) -> None:
         self.failed = self.ended = self.hides_usage = False
         self.failure: tuple[Any, bytes] = None, b""
+        self.head: Json = {}
+        self._held: list[tuple[Json, bytes]] = []  # events at the end, which are sent if anything follows
         self._reader = sse.Reader()
         self._size = 0
 
@@ -60,9 +63,14 @@ class ServedStream(ABC):
         return ready
 
     @property
-    @abstractmethod
     def response_id(self) -> str | None:
         """The id of the answer."""
+        return short_id(self.head.get("id"))
+
+    def _flush(self, *then: tuple[Json, bytes]) -> bytes:
+        """The events that were held back; the next ones are held back in their place."""
+        ready, self._held = b"".join(raw for _, raw in self._held), list(then)
+        return ready
 
     @abstractmethod
     def _read(self, event: Json, raw: bytes) -> bytes:
@@ -118,12 +126,18 @@ async def whole(stream: AsyncIterator[bytes], served: ServedStream) -> Json:
         UpstreamError: it broke off, or is not a stream of events.
     """
     async for data in stream:
-        _take(served, data)
-    _take(served, b"\n\n")  # the last event may lack its blank line
+        taken(served, data)
+    return completed(served)
+
+
+def completed(served: ServedStream, rest: bytes = b"") -> Json:
+    """The completion object of a stream that is read to its end; see `whole`."""
+    taken(served, rest + b"\n\n")  # the last event may lack its blank line
     return served.completion()
 
 
-def _take(served: ServedStream, data: bytes) -> None:
+def taken(served: ServedStream, data: bytes) -> None:
+    """Read a piece; raise `UpstreamRejected` for an error in it."""
     served.take(data)
     if served.failed:
         raise _rejected(*served.failure)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from types import ModuleType
+from typing import Any, Protocol
 
 from ...errors import ProxyError
 from ...outcomes import Reason
 from ...types import Json, Usage
 from .. import answers, sse
-from . import as_completion, chat, messages, responses
+from . import chat, messages, responses
 from .chat_stream import ServedChat
 from .messages_stream import ServedMessage
 from .responses_stream import ServedResponse
@@ -72,59 +73,31 @@ class Dialect:
     error_event: Callable[[Json], bytes] = sse.event
 
 
-def _openai(prompt: str, as_chat: Callable[[Json], Json]) -> Dialect:
-    """Chat and plain completions."""
-    return Dialect(
-        as_chat=as_chat,
-        sample=chat.sample,
-        shortened=chat.shortened,
-        with_logprobs=chat.with_logprobs,
-        with_effort=chat.with_effort,
-        completion=None,
-        answer=chat.answer,
-        without_calls=chat.without_calls,
-        own_usage=answers.own_usage,
-        spent_in_all=chat.spent_in_all,
-        events=chat.events,
-        served=ServedChat,
-        prompt=prompt,
-        several=True,
-    )
+_EACH = ("as_chat", "sample", "shortened", "with_logprobs", "with_effort", "completion", "answer", "without_calls", "own_usage", "spent_in_all", "events")  # fmt: skip
 
 
+def _of(words: ModuleType, served: Callable[[], ServedStream], **own: Any) -> Dialect:
+    """The dialect of a module: its functions of these names, and what is its own."""
+    functions: Json = {name: getattr(words, name, None) for name in _EACH} | {"own_usage": answers.original_usage}
+    return Dialect(**(functions | {"served": served} | own))
+
+
+_OPENAI: Json = {"own_usage": answers.own_usage, "several": True}
 DIALECTS: Mapping[str, Dialect] = {
-    "/chat/completions": _openai("messages", chat.as_chat),
-    "/completions": _openai("prompt", chat.prompt_as_chat),
-    "/responses": Dialect(
-        as_chat=responses.as_chat,
-        sample=responses.sample,
-        shortened=responses.shortened,
-        with_logprobs=responses.with_logprobs,
-        with_effort=responses.with_effort,
-        completion=responses.completion,
-        answer=responses.answer,
-        without_calls=responses.without_calls,
-        own_usage=as_completion.own_usage,
-        spent_in_all=responses.spent_in_all,
-        events=responses.events,
-        served=ServedResponse,
+    "/chat/completions": _of(chat, ServedChat, prompt="messages", **_OPENAI),
+    "/completions": _of(chat, ServedChat, prompt="prompt", as_chat=chat.prompt_as_chat, **_OPENAI),
+    "/responses": _of(
+        responses,
+        ServedResponse,
         reason=responses.skip_reason,
         keeps=responses.stores,
         error_event=responses.error_event,
     ),
-    "/messages": Dialect(
-        as_chat=messages.as_chat,
+    "/messages": _of(
+        messages,
+        ServedMessage,
         sample=messages.without_effect,
-        shortened=messages.shortened,
         with_logprobs=messages.without_effect,
-        with_effort=messages.with_effort,
-        completion=messages.completion,
-        answer=messages.answer,
-        without_calls=messages.without_calls,
-        own_usage=as_completion.own_usage,
-        spent_in_all=messages.spent_in_all,
-        events=messages.events,
-        served=ServedMessage,
         prompt="messages",
         reason=messages.skip_reason,
         error=messages.error,

@@ -20,6 +20,7 @@ from hedgerow.proxy.types import Sample
 from hedgerow.proxy.upstreams import sse
 from hedgerow.proxy.upstreams.dialects import chat
 from hedgerow.proxy.upstreams.dialects.table import DIALECTS
+from hedgerow.proxy.upstreams.thoughts import cut
 from tests.support.upstream import completion, stream_chunks
 
 CHAT = "/chat/completions"
@@ -95,7 +96,7 @@ def test_a_stream_says_what_the_object_says(text: str, finish: str) -> None:
     assert not any(delta.keys() - {"role", "content"} for delta in deltas)
     assert [e["choices"][0]["finish_reason"] for e in events if e["choices"]][-1] == finish
     assert events[-1]["usage"] == answer["usage"]
-    assert served_text(served_answer(CHAT, stream)) == (text or None)
+    assert served_text(served_answer(CHAT, stream)) == (cut(text)[1] or None)
 
 
 @pytest.mark.parametrize(

@@ -140,7 +140,7 @@ def test_every_request_is_converted_or_refused(path: str, body: Json) -> None:
 
 def _converted(path: str, body: Json) -> tuple[Json, BadRequest | None]:
     try:
-        return CONVERSIONS[path].request(body), None
+        return CONVERSIONS[path].words.request(body), None
     except BadRequest as refusal:
         return {}, refusal
 
@@ -150,7 +150,7 @@ def test_fields_that_chat_has_too_go_on_as_they_are(path: str) -> None:
     """Those of servers that we do not know as well."""
     asked = {"model": "m", "temperature": 0.5, "top_p": 0.9, "seed": 7, "guided_choice": ["a"], "n": 3}
     body = asked | {"input": "Capital?", "messages": [{"role": "user", "content": "Capital?"}]}
-    chat = CONVERSIONS[path].request(body)
+    chat = CONVERSIONS[path].words.request(body)
     assert chat | asked == chat
     assert chat["messages"] == [{"role": "user", "content": "Capital?"}]
 
@@ -165,7 +165,7 @@ def test_pictures_and_files_of_responses() -> None:
         {"type": "input_image", "image_url": PICTURE, "detail": "low"},
         {"type": "input_file", "filename": "a.pdf", "file_data": FILE},
     ]
-    chat = CONVERSIONS["/responses"].request(
+    chat = CONVERSIONS["/responses"].words.request(
         {"input": [{"role": "developer", "content": "Be brief."}, {"role": "user", "content": parts}]}
     )
     assert chat["messages"] == [
@@ -194,7 +194,7 @@ def test_pictures_files_and_notes_of_messages() -> None:
         ]
     }
     seen = {"type": "image_url", "image_url": {"url": PICTURE}}
-    assert CONVERSIONS["/messages"].request(asked)["messages"] == [
+    assert CONVERSIONS["/messages"].words.request(asked)["messages"] == [
         {
             "role": "user",
             "content": [
@@ -213,7 +213,7 @@ def test_pictures_files_and_notes_of_messages() -> None:
 )  # fmt: skip
 def test_the_choice_of_a_tool(choice: Json, asked: Any) -> None:
     body = {"messages": [{"role": "user", "content": "x"}], "tools": [{"name": "f", "input_schema": {}}]}
-    assert CONVERSIONS["/messages"].request(body | {"tool_choice": choice})["tool_choice"] == asked
+    assert CONVERSIONS["/messages"].words.request(body | {"tool_choice": choice})["tool_choice"] == asked
 
 
 def chunk(delta: Json, reason: str | None = None, **more: Any) -> bytes:
