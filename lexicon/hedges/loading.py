@@ -18,6 +18,7 @@ import yaml
 from pydantic import ValidationError
 
 from ..errors import LexiconFileError, unreadable
+from ..text.plain_yaml import PlainLoader
 from .entries import Frame, Hedge, Lexicon
 from .schema import HedgeRow, LexiconFile
 
@@ -172,7 +173,7 @@ def _validated(path: Path, text: str) -> LexiconFile:
 def _parsed(path: Path, text: str) -> Any:
     """The parsed file: JSON by its name, else YAML."""
     try:
-        return json.loads(text) if path.suffix == ".json" else yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader
+        return json.loads(text) if path.suffix == ".json" else yaml.load(text, Loader=PlainLoader)  # noqa: S506 - a safe loader
     except json.JSONDecodeError as error:
         raise LexiconFileError(path, error.lineno, f"is not valid JSON: {error.msg}") from None
     except yaml.MarkedYAMLError as error:

@@ -1,1 +1,1 @@
-"""Splits text into sentences and words, and recognises numbers, negation and languages. No hedges and no HTTP here."""
+"""Splits text into sentences and words, and recognises numbers, negation and languages; reads YAML within bounds. No hedges and no HTTP here."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.util import find_spec
@@ -16,7 +18,9 @@ from ..errors import InputError
 Row = Mapping[str, Any]
 MOMENT = "moment"
 """The kind of a column of seconds since 1970."""
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = frozenset("=+-@\u2212")
+_UNSEEN = re.compile(r"[\s\x00-\x1f\x7f-\xa0\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]*")
+"""What a spreadsheet may leave out before it looks whether a cell is a formula."""
 
 
 class Form(Protocol):
@@ -83,7 +87,13 @@ class Csv:
 def _written(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.isoformat()
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+    return f"'{value}" if isinstance(value, str) and _is_formula(value) else value
+
+
+def _is_formula(text: str) -> bool:
+    """Whether a spreadsheet could take a text for a formula, in whatever form or width of its first sign, or for the end of its cell."""
+    seen = _UNSEEN.sub("", text, count=1)
+    return text[:1] in ("\t", "\r", "\n") or unicodedata.normalize("NFKC", seen[:1]) in _FORMULA
 
 
 def _moments(columns: Mapping[str, str]) -> list[str]:

@@ -12,6 +12,7 @@ import yaml
 from pydantic import ValidationError
 from pydantic_settings import SettingsError
 
+from ...lexicon.text.plain_yaml import PlainLoader
 from ..errors import ConfigError
 from .faults import refused
 from .sections import VARIABLE, check_known
@@ -85,7 +86,7 @@ def read_mapping(path: Path, advice: str = FIRST_CONFIG) -> dict[str, Any]:
         ConfigError: it cannot be read, is not YAML, or holds something else.
     """
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = yaml.load(path.read_text(encoding="utf-8"), Loader=PlainLoader)  # noqa: S506 - a safe loader
     except FileNotFoundError as error:
         raise ConfigError(f"{path}: there is no such file; {advice}") from error
     except OSError as error:

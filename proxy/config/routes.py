@@ -79,7 +79,7 @@ class SampleCache(Section):
     url: Address | None = None
     """`redis`: address of the server, e.g. `redis://localhost:6379/0`."""
     max_entries: Annotated[int, Field(ge=1)] = 1024
-    """`memory`: maximum number of sets; the oldest is dropped first."""
+    """`memory`: maximum number of sets; the oldest is dropped first, also where all take more than 64 MiB."""
     share_between_keys: bool = False
     """Whether clients with different keys share answers, where the upstream does not see these keys: named keys, and any key where the upstream has
     its own `api_key`. Everything that it sees must be equal in any case."""

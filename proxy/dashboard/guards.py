@@ -7,10 +7,10 @@ from typing import Any
 from urllib.parse import parse_qsl, quote
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 
 from ..api.access import services_of
-from ..errors import StoreError
+from ..errors import BadRequest, Forbidden, StoreError
 from ..services.services import Services
 from ..strict_json import loads
 from ..types import Role
@@ -53,14 +53,12 @@ def posted(handler: PostHandler, needed: Role = "operator") -> Callable[[Request
         services = services_of(request)
         fields = await fields_of(request)
         if fields is None:
-            return JSONResponse(
-                {"error": "The request body is too large, holds a NUL, or is neither a form nor a JSON object."}, 400
-            )
+            raise BadRequest("The request body is too large, holds a NUL, or is neither a form nor a JSON object.")
         try:
             visitor = visitors.admit(request, services, needed)
             visitors.check_post(request, visitor, str(fields.get("csrf", "")))
         except Refused as refusal:
-            return JSONResponse({"error": refusal.message}, 403)
+            raise Forbidden(refusal.message, code="role_too_low") from refusal
         return await handler(request, services, visitor, fields)
 
     return endpoint

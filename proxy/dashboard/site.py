@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from ..api.access import services_of
-from ..errors import Unauthorized
+from ..errors import BadRequest, NotFound, Unauthorized
 from ..gateway.access import ours_of, person_of
 from ..pipeline.job import job_of
 from ..services.services import Services
@@ -146,7 +146,7 @@ async def try_question(_request: Request, services: Services, _visitor: Visitor,
     question, name = str(fields.get("question", "")).strip(), fields.get("route")
     route = next((route for route in services.settings.routes if route.name == name and name in services.steps), None)
     if not question or route is None:
-        return JSONResponse({"error": "Type a question." if route else "There is no such route."}, 400)
+        raise BadRequest("Type a question." if route else "There is no such route.")
     body = {"model": str(fields.get("model") or ""), "messages": [{"role": "user", "content": question}]}
     sent = [("authorization", f"Bearer {fields['key']}")] if fields.get("key") else []
     headers = clients_own(sent, ours_of(services.settings, services.keys))
@@ -160,7 +160,7 @@ async def verdict(request: Request, services: Services, visitor: Visitor, fields
     right = {place: float(fields.get("correct") is True)}
     results = await pages.judge(request, visitor, str(fields.get("id", "")), right)
     if not results:
-        return JSONResponse({"error": "There is no such answer." if place is None else "There is no such claim."}, 404)
+        raise NotFound("There is no such answer." if place is None else "There is no such claim.")
     if place is not None:
         return JSONResponse({"claim": fragment("_settled_claim.html", settled=results[0])})
     return JSONResponse({"verdict": fragment("_settled.html", id=results[0].id, settled=results[0])})

@@ -81,7 +81,7 @@ class StreamingUpstream:
 class Trial(Response):
     """The response to a question on the page: one JSON line for each visible change.
 
-    A line holds the new HTML of some sections; the last one also `end` (audit id and status) or `error` (a sentence).
+    A line holds the new HTML of some sections; the last one also `end` (audit id and status) or `error` (an error object).
     """
 
     def __init__(self, services: Services, job: Job) -> None:
@@ -114,7 +114,7 @@ class Trial(Response):
         refusal = await finish(self._services, exchange, run.result, http_status=http_status)
         failure = failure or refusal
         await self._show(exchange, of_result(run.result, upstream.texts, ended=True), shown)
-        await exchange.write(_line({"error": _said(failure)} if failure else _end(run.result)), more=False)
+        await exchange.write(_line(_said(failure) if failure else _end(run.result)), more=False)
 
     async def _show(self, exchange: Exchange, story: RequestView, shown: dict[str, str]) -> None:
         """Send the sections that have changed."""
@@ -144,8 +144,9 @@ async def _whenever(changed: asyncio.Event, work: asyncio.Task[Any]) -> AsyncIte
         await asyncio.wait({work}, timeout=PAUSE_S)
 
 
-def _said(failure: ProxyError) -> str:
-    return failure.sentence if isinstance(failure, UpstreamRejected) else failure.message
+def _said(failure: ProxyError) -> Json:
+    sentence = failure.sentence if isinstance(failure, UpstreamRejected) else failure.message
+    return {"error": failure.body()["error"] | {"message": sentence}}
 
 
 def _sections(story: RequestView) -> dict[str, str]:

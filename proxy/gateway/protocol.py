@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from http import HTTPStatus
 from typing import ClassVar
 
 import httptools
+import orjson
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from ..errors import BadRequest
 from .sockets import WEBSOCKET, Socket
 
 _OF_AN_UPGRADE = (b"upgrade", b"http2-settings")
 _JOINED_BYTES = 16 * 1024
 """Pieces up to this size are copied behind the head: one buffer costs the system less than two."""
-_HEAD_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+_REFUSAL = b"HTTP/1.1 %d %s\r\ncontent-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n%s"
 
 
 class Together:
@@ -71,7 +74,6 @@ class Http11(HttpToolsProtocol):
 
     _data = b""
     _head_bytes = 0
-    _head_too_large = False
     _head_began: float | None = None
     _in_body = False
     _framing = 0
@@ -148,26 +150,31 @@ class Http11(HttpToolsProtocol):
         super().data_received(data)
         if self._in_body and self._framing > self.HEAD_BYTES:
             self._refuse_framing()
-        if self._head_began is not None and self._head_bytes > self.HEAD_BYTES and not self._head_too_large:
-            self._refuse_head()
+        if self._head_began is not None and self._head_bytes > self.HEAD_BYTES and not self.transport.is_closing():
+            self._refuse(self._head_too_large())
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse a request that cannot be parsed, or whose head arrived at once and is too large."""
-        if self._head_too_large:
-            self._refuse_head()
-        else:
-            super().send_400_response(msg)
+        """Refuse a request that cannot be parsed, or in whose head something was found wrong."""
+        found = getattr(sys.exception(), "__context__", None)
+        self._refuse(found if isinstance(found, BadRequest) else BadRequest("this is no request of HTTP/1.1"))
 
-    def _refuse_head(self) -> None:
-        self.transport.write(_HEAD_TOO_LARGE)
+    def _refuse(self, error: BadRequest) -> None:
+        body = orjson.dumps(error.body())
+        phrase = HTTPStatus(error.status).phrase.encode()
+        self.transport.write(_REFUSAL % (error.status, phrase, len(body), body))
         self.transport.close()
+
+    def _head_too_large(self) -> BadRequest:
+        error = BadRequest(f"the request line and headers are larger than {self.HEAD_BYTES:,} bytes")
+        error.status = 431
+        return error
 
     def _refuse_framing(self) -> None:
         """Refuse endless chunk framing: the parser would read it forever and keep trailers, and the limit of the body does not cover it."""
         if self.cycle.response_started:
             self.transport.close()
         else:
-            super().send_400_response("There is too much between the parts of the body.")
+            self._refuse(BadRequest("there is too much between the parts of the body"))
 
     def _close_if_stalled(self) -> None:
         """Close the connection if the client has owed bytes for too long; else check again later."""
@@ -186,13 +193,12 @@ class Http11(HttpToolsProtocol):
             size += len(name) + len(value) + 4
             if name == b"host":
                 hosts.append(value)
-        self._head_too_large = size > self.HEAD_BYTES
-        if self._head_too_large:
-            raise ValueError("the head is too large")
+        if size > self.HEAD_BYTES:
+            raise self._head_too_large()
         if len(hosts) > 1:  # a proxy in front of this one may have read the other value
-            raise ValueError("the request names two hosts")
+            raise BadRequest("the request names two hosts")
         if hosts in ([], [b""]) and self.parser.get_http_version() != "1.0":
-            raise ValueError("the request names no host")
+            raise BadRequest("the request names no host")
         if not self._offers_upgrade():
             self._head_began, self._head_bytes, self._framing, self._in_body = None, 0, 0, True
             if self._socket is not None:

@@ -99,6 +99,31 @@ def test_requests_behind_an_offer_are_answered_in_order(serve: Any, upstream: Up
     assert upstream.raw_bodies == [BODY] * 3
 
 
+GET = b"GET /v1/models HTTP/1.1\r\nhost: x\r\n"
+
+
+@pytest.mark.parametrize(
+    ("sent", "status", "says"),
+    [
+        (b"BREW /v1/models HTTP/1.1\r\nhost: x\r\n\r\n", 400, "no request of HTTP/1.1"),
+        (b"\x16\x03\x01\x02\x00\x01\x00", 400, "no request of HTTP/1.1"),
+        (GET + b"content-length: 1\r\ncontent-length: 2\r\n\r\n", 400, "no request of HTTP/1.1"),
+        (GET + b"host: x\r\n\r\n", 400, "names two hosts"),
+        (b"GET /v1/models HTTP/1.1\r\n\r\n", 400, "names no host"),
+        (GET + b"x-long: " + b"x" * 70_000 + b"\r\n\r\n", 431, "65,536 bytes"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_in_our_form(serve: Any, sent: bytes, status: int, says: str) -> None:
+    """Once, with a sentence, before there is a request."""
+    with _connect(serve(mode="off")) as connection, connection.makefile("rb") as reply:
+        connection.sendall(sent)
+        head, _, body = reply.read().partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 %d " % status)
+    error = json.loads(body)["error"]
+    assert (error["type"], error["code"]) == ("invalid_request_error", "bad_request")
+    assert says in error["message"]
+
+
 @pytest.mark.parametrize("hosts", [b"Host: a\r\nHost: b\r\n", b"Host: a\r\nhost: a\r\n"])
 def test_two_hosts_are_refused(serve: Any, upstream: Upstream, hosts: bytes) -> None:
     """A proxy before this one may have read the other (RFC 9112, 3.2)."""

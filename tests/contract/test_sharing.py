@@ -130,6 +130,20 @@ def test_a_cache_in_memory(serve: Any, client_of: Any, upstream: Upstream) -> No
         assert len(upstream.calls) == calls
 
 
+def test_a_cache_is_bounded_in_bytes() -> None:
+    """Long answers take no more memory than short ones: the oldest go, and one that is larger than all does not push the others out."""
+
+    async def kept() -> list[str]:
+        cache = cache_module.MemoryCache(600.0, 1024)
+        for number in range(8):
+            await cache.put(f"{number}", [{"text": "x" * (cache_module.MOST_BYTES // 5)}])
+            await cache.put("0", [{"text": "short"}])
+        await cache.put("huge", [{"text": "x" * cache_module.MOST_BYTES}])
+        return [key for key in (*map(str, range(8)), "huge") if await cache.get(key) is not None]
+
+    assert asyncio.run(kept()) == ["0", "4", "5", "6", "7"]
+
+
 def test_what_is_erased_is_not_kept_for_equal_requests(serve: Any, client_of: Any, upstream: Upstream) -> None:
     """An operator erases an answer; the next equal request does not get it from the cache."""
     upstream.default = says("Canberra.", "Sydney.")

@@ -21,7 +21,7 @@ if (form) {
   /* A transition places its line a frame later; what comes meanwhile goes with it, or the older line would be placed over the newer. */
   let waiting = null;
   const show = (line) => {
-    if (line.error) return fail(line.error);
+    if (line.error) return fail(line.error.message);
     if (waiting) return void Object.assign(waiting, line);
     const regroups = line.samples?.includes("groups") && !$(".groups", story);
     if (!regroups || !document.startViewTransition || !matchMedia("(prefers-reduced-motion: no-preference)").matches) return place(line);
@@ -37,7 +37,7 @@ if (form) {
     for (const section of $$("[data-section]", story)) section.replaceChildren();
     try {
       const reply = await fetch("/try", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(fields) });
-      if (!reply.ok) return fail((await reply.json()).error);
+      if (!reply.ok) return show(await reply.json());
       const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
       let rest = "", ended = false;
       for (;;) {

@@ -25,12 +25,17 @@ POLL_S = 0.1
 """Redis: seconds between two queries for a set that another process is drawing."""
 
 
+MOST_BYTES = 64 * 1024 * 1024
+"""Memory: bytes of all sets of a route together."""
+
+
 class MemoryCache:
-    """Keeps the newest sets in memory, each for a limited time."""
+    """Keeps the newest sets in memory, each for a limited time, as far as their number and bytes allow."""
 
     def __init__(self, ttl_s: float, max_entries: int) -> None:
         self._ttl_s, self._max_entries = ttl_s, max_entries
         self._kept: OrderedDict[str, tuple[float, bytes]] = OrderedDict()
+        self._bytes = 0
 
     async def get(self, key: str) -> list[Json] | None:
         """The set, if it is cached and not expired."""
@@ -38,16 +43,24 @@ class MemoryCache:
             return None
         until, data = self._kept[key]
         if time.monotonic() >= until:
-            del self._kept[key]
+            self._drop(key)
             return None
         return _loaded(data)
 
     async def put(self, key: str, answers: list[Json]) -> None:
-        """Keep a set; the oldest is dropped if the cache is full."""
-        self._kept[key] = (time.monotonic() + self._ttl_s, _dumped(answers))
-        self._kept.move_to_end(key)
-        while len(self._kept) > self._max_entries:
-            self._kept.popitem(last=False)
+        """Keep a set; the oldest are dropped if the cache is full, and one that is larger than it is not kept."""
+        data = _dumped(answers)
+        self._drop(key)
+        if len(data) > MOST_BYTES:
+            return
+        self._kept[key] = (time.monotonic() + self._ttl_s, data)
+        self._bytes += len(data)
+        while len(self._kept) > self._max_entries or self._bytes > MOST_BYTES:
+            self._drop(next(iter(self._kept)))
+
+    def _drop(self, key: str) -> None:
+        _, data = self._kept.pop(key, (0.0, b""))
+        self._bytes -= len(data)
 
     @contextlib.asynccontextmanager
     async def turn(self, _key: str) -> AsyncIterator[list[Json] | None]:
@@ -57,6 +70,7 @@ class MemoryCache:
     async def clear(self) -> None:
         """Forget all sets."""
         self._kept.clear()
+        self._bytes = 0
 
     async def aclose(self) -> None:
         """Nothing to close."""

@@ -72,6 +72,7 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
         ("  - {id: a, phrase: x, low: 0.1, high: 0.2, frames: [{adverb: x, lead: y}]}\n", 3, "one kind with one text"),
         ("  - {id: no-hedge, phrase: '', low: 0.8, high: 0.9, frames: [{adverb: x}]}\n", 3, "must not have frames"),
         ("  - {id: a, phrase: x\n", 4, "not valid YAML"),
+        ("  - &a [*a]\n", 3, "the alias *a stands for a value that it is part of"),
     ],
 )  # fmt: skip
 def test_a_bad_entry_is_refused_with_its_line(tmp_path: Path, rows: str, line: int, reason: str) -> None:
@@ -96,6 +97,14 @@ def test_what_is_not_a_lexicon_is_refused_with_what_one_holds(tmp_path: Path, te
     path = tmp_path / "mine.yaml"
     path.write_text(text)
     with pytest.raises(LexiconFileError, match="is not a lexicon: it must hold `version: 1`"):
+        load(path)
+
+
+def test_a_file_that_is_nested_without_end_is_refused(tmp_path: Path) -> None:
+    """A parser in C crashes the process at it."""
+    path = tmp_path / "mine.yaml"
+    path.write_text("hedges: " + "[" * 200_000)
+    with pytest.raises(LexiconFileError, match="not valid YAML"):
         load(path)
 
 

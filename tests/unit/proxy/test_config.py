@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -145,12 +146,30 @@ def test_the_page_of_the_documentation_is_current() -> None:
     assert (ROOT / "docs" / "config.md").read_text(encoding="utf-8") == page()
 
 
+def bomb(value: str) -> str:
+    """Thirty lines, each of which names the one before it nine times."""
+    names = [f"a{number}" for number in range(30)]
+    return "".join(f"{b}: &{b} {value.format(', '.join([f'*{a}'] * 9))}\n" for a, b in pairwise(["a", *names]))
+
+
+def test_aliases_spare_repetition(tmp_path: Path) -> None:
+    """Within bounds they are what YAML says."""
+    shared = '&shared {provider: openai, base_url: "http://127.0.0.1:1/v1", timeout_s: 7}'
+    routes = "routes: [{name: a, upstream: here}, {name: b, upstream: there}]"
+    settings = _load(tmp_path, f"upstreams:\n  here: {shared}\n  there: {{<<: *shared, retries: 0}}\n{routes}\n")
+    assert [settings.upstreams[name].timeout_s for name in ("here", "there")] == [7, 7]  # type: ignore[union-attr]
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
         ("1: 2\n", "the key 1 is not text"),
         ("x: 2024-13-45\n", "is not YAML (month must be in 1..12)"),
         ("[" * 5000, "nested too deep"),
+        ("a: &a [*a]\n", "line 1: the alias *a stands for a value that it is part of"),
+        ("a: &a\n  <<: *a\n", "line 2: the alias *a stands for a value that it is part of"),
+        ("a: &a [lol]\n" + bomb("[{}]"), "makes aliases stand for more than 10,000 values"),
+        ("a: &a {lol: 1}\n" + bomb("{{<<: [{}]}}"), "makes aliases stand for more than 10,000 values"),
         (b"\xff\xfe\x00", "save it as UTF-8"),
     ],
 )

@@ -40,6 +40,24 @@ def test_csv_runs_nothing_in_a_spreadsheet() -> None:
     assert (empty.end()).decode().strip() == "id,confidence,tokens,question"
 
 
+@pytest.mark.parametrize("before", ["", "\n", "\r\n", "\t", " ", "\xa0", "\u200b", "\ufeff", "\x00", "\u2028", "\n \n"])
+@pytest.mark.parametrize("sign", "=+-@＝＋－＠﹦﹢﹣﹫−")
+def test_no_form_of_a_formula_is_run(before: str, sign: str) -> None:
+    """In any width, and behind what a spreadsheet does not see."""
+    text = f"{before}{sign}cmd|' /C calc'!A0"
+    form = form_of("csv", {"question": "text"})
+    (line,) = csv.DictReader(io.StringIO(form.batch([{"question": text}]).decode(), newline=""))
+    assert line["question"] == f"'{text}"
+
+
+@pytest.mark.parametrize("text", ["a=b", "1 + 1", "Who?\n- me", "", "'", "“=”", "e-mail@example.org"])
+def test_other_texts_stay_as_they_are(text: str) -> None:
+    """Signs in the middle run nothing."""
+    form = form_of("csv", {"question": "text"})
+    (line,) = csv.DictReader(io.StringIO((form.batch([{"question": text}]) + form.end()).decode(), newline=""))
+    assert line["question"] == text
+
+
 def test_parquet_is_read_by_its_library() -> None:
     """Written in pieces, whole at the end; kinds as declared also where a column is empty."""
     parquet = pytest.importorskip("pyarrow.parquet")
