@@ -69,12 +69,14 @@ class ProxyError(HedgerowError):
         cause: what failed below, for the operator; never shown to the client.
         retry_after_s: seconds after which trying again makes sense, if it does.
         is_free: whether a call that failed so has cost no tokens: it was refused, or never sent.
+        is_final: whether asking again is of no use now: it was done here already, or what came is not an answer.
     """
 
     status = 500
     type = "server_error"
     code = "internal_error"
     cause: str | None = None
+    is_final = False
 
     def __init__(
         self, message: str, *, code: str | None = None, param: str | None = None, retry_after_s: float | None = None

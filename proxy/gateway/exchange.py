@@ -228,6 +228,8 @@ class Exchange:
                 await self.write(error_event(self.path, error), more=False)
             return
         extra = list(headers)
+        if error.is_final:  # libraries repeat what failed, by themselves
+            self.own_headers.append((b"x-should-retry", b"false"))
         if isinstance(error, UpstreamRejected):
             extra += error.headers
             if error.retry_after is not None and not error.headers:

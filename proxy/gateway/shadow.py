@@ -109,5 +109,6 @@ def served_answer(path: str, data: bytes | None) -> Json | None:
 
 
 def served_text(completion: Json | None) -> str | None:
-    """The text of the first choice of an answer; None if it has none."""
-    return None if completion is None else sample_of(completion["choices"][0]).text or None
+    """The text of the first choice of an answer; None if it has none, or stands before a call."""
+    sample = None if completion is None else sample_of(completion["choices"][0])
+    return None if sample is None or sample.has_tool_calls else sample.text or None

@@ -139,10 +139,11 @@ def _binds_the_form(body: Json) -> bool:
     messages = [message for message in body.get("messages") or () if isinstance(message, dict)]
     if messages and messages[-1].get("role") == "assistant":
         return True
-    instructions = [_text(m) for m in messages if m.get("role") in ("system", "developer")] + [
-        _text(m) for m in messages[-1:]
-    ]
-    return any(_asks_for_a_form(_ends(text).lower()) for text in instructions)
+    own = [message for message in messages if message.get("role") == "user"][
+        -1:
+    ]  # what a tool returned asks for nothing
+    binding = [message for message in messages if message.get("role") in ("system", "developer")] + own
+    return any(_asks_for_a_form(_ends(_text(message)).lower()) for message in binding)
 
 
 def _asks_for_a_form(text: str) -> bool:
@@ -153,8 +154,10 @@ def _is_label(body: Json, answer: str) -> bool:
     """Whether an answer in capitals is a label that a program expects. If the question does not offer it, it is an abbreviation ("NASA")."""
     if _CAPITALS.fullmatch(answer) is None:
         return False
-    texts = [_text(message) for message in body.get("messages") or () if isinstance(message, dict)]
-    asked = bool(texts) and _ASKS.search(_ends(texts[-1])) is not None
+    messages = [message for message in body.get("messages") or () if isinstance(message, dict)]
+    texts = [_text(message) for message in messages]
+    own = [text for message, text in zip(messages, texts, strict=True) if message.get("role", "user") == "user"]
+    asked = bool(own) and _ASKS.search(_ends(own[-1])) is not None
     return not asked or _VERDICT.fullmatch(answer.strip()) is not None or any(answer.strip() in text for text in texts)
 
 

@@ -42,8 +42,12 @@ async def with_retries(
         if call.on_retry is not None:
             call.on_retry()
         await asyncio.sleep(wait_s)
-    async with slots:
-        return await _counted(ask, call)
+    try:
+        async with slots:
+            return await _counted(ask, call)
+    except UpstreamError as error:
+        error.is_final = call.patient and retries > 0
+        raise
 
 
 async def _counted(ask: Callable[[Call], Awaitable[Json]], call: Call) -> Json:

@@ -410,3 +410,24 @@ def test_a_byte_order_mark_before_a_request_is_no_fault(serve: Any, upstream: Up
     body = b"\xef\xbb\xbf" + json.dumps({"model": "m", "messages": ASK}).encode()
     got = httpx.post(serve(**MODES[mode]) + CHAT, content=body, headers={"content-type": "application/json"})
     assert got.json()["choices"][0]["message"]["content"] == "Canberra."
+
+
+def test_what_was_asked_again_here_is_not_asked_again_by_the_library(
+    serve: Any, client_of: Any, upstream: Upstream
+) -> None:
+    """The client's library would multiply our own retries."""
+    upstream.default = fails(429, {"error": {"message": "slow down"}}, {"retry-after": "0"})
+    client = client_of(serve(upstream_settings={"retries": 1})).with_options(max_retries=2)
+    with pytest.raises(openai.RateLimitError, match="slow down"):
+        client.chat.completions.create(model="m", messages=ASK, tools=TOOLS)
+    assert len(upstream.calls) == 2
+
+
+def test_a_sentence_before_a_call_is_not_measured_in_shadow(serve: Any, upstream: Upstream, lines: Any) -> None:
+    """A step of an agent costs what it costs direct."""
+    answer = MANNERS["OpenAI"].whole(None)
+    answer["choices"][0]["message"]["content"] = "I'll look."
+    upstream.default = lambda _request, _body: JSONResponse(answer)
+    httpx.post(serve(mode="shadow") + CHAT, json={"model": "m", "messages": ASK, "tools": TOOLS})
+    assert lines.requests(1)[0]["status"] == "passed"
+    assert len(upstream.calls) == 1

@@ -7,6 +7,7 @@ object.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any
@@ -26,6 +27,7 @@ ACTING = ("mcp_toolset", "code_execution")
 """Prefixes of types of tools that the upstream runs itself and that may act or cost on their own."""
 FINISH_REASONS = {"max_tokens": "length", "model_context_window_exceeded": "length", "tool_use": "tool_calls"}
 """Finish reasons of chat completions by stop reason; "stop" for all others."""
+_TAGGED = re.compile(r"\s*<([\w-]+)>.*</\1>\s*", re.DOTALL)
 PAUSED = "pause_turn"
 """Stop reason of an incomplete answer: the client sends it back, and the upstream's tools continue."""
 ENDING = ("stop_reason", "stop_sequence", "stop_details", "container")
@@ -34,11 +36,8 @@ ENDING = ("stop_reason", "stop_sequence", "stop_details", "container")
 
 def as_chat(body: Json) -> Json:
     """The parts of a request that we read, as a chat request."""
-    messages = [
-        {"role": message["role"], "content": message.get("content")}
-        for message in body.get("messages") or ()
-        if isinstance(message, dict) and isinstance(message.get("role"), str)
-    ]
+    given = (message for message in body.get("messages") or () if isinstance(message, dict))
+    messages = [turn for message in given if isinstance(message.get("role"), str) for turn in _turns(message)]
     if body.get("system"):
         messages.insert(0, {"role": "system", "content": body["system"]})
     chat: Json = {"messages": messages}
@@ -53,6 +52,19 @@ def as_chat(body: Json) -> Json:
     if form is not None:
         chat["response_format"] = form
     return chat
+
+
+def _turns(message: Json) -> Iterator[Json]:
+    """A message as chat has it: results of tools are turns of their own. What a program wrote beside them, in tags, is not the user's."""
+    content, role = message.get("content"), message["role"]
+    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    results = [block for block in blocks if block.get("type") == "tool_result"] if role == "user" else []
+    yield from ({"role": "tool", "content": result.get("content")} for result in results)
+    if results:
+        blocks = [block for block in blocks if block.get("type") != "tool_result"]
+        content = [block for block in blocks if not _TAGGED.fullmatch(str(block.get("text")))]
+    if content or not results:
+        yield {"role": role, "content": content}
 
 
 def skip_reason(body: Json) -> Reason | None:

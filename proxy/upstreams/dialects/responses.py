@@ -58,15 +58,16 @@ def _instructions(text: object) -> list[Json]:
 
 
 def _messages(given: object) -> list[Json]:
-    """The messages among the items of an input; a string is a user message."""
+    """The messages and results of tools among the items of an input; a string is a user message."""
     if isinstance(given, str):
         return [{"role": "user", "content": given}]
-    items = given if isinstance(given, list) else []
-    return [
-        {"role": item["role"], "content": _text_parts(item.get("content"))}
-        for item in items
-        if isinstance(item, dict) and isinstance(item.get("role"), str)
-    ]
+    messages = []
+    for item in given if isinstance(given, list) else ():
+        if isinstance(item, dict) and isinstance(item.get("role"), str):
+            messages.append({"role": item["role"], "content": _text_parts(item.get("content"))})
+        elif isinstance(item, dict) and str(item.get("type")).endswith("_output"):
+            messages.append({"role": "tool", "content": _text_parts(item.get("output"))})
+    return messages
 
 
 def _text_parts(content: object) -> str | list[Json]:

@@ -186,6 +186,7 @@ def test_a_request_is_read_in_the_words_of_chat() -> None:
         "messages": [
             {"role": "system", "content": "Be brief."},
             {"role": "user", "content": [{"type": "input_text", "text": "Capital of Australia?"}]},
+            {"role": "tool", "content": "x"},
         ],
         "max_tokens": 16,
         "response_format": {"type": "json_schema", "name": "a", "schema": {}},
