@@ -12,9 +12,11 @@ from ..clustering.clusterer import RuleClusterer
 from ..config import Upstream as UpstreamSettings
 from ..errors import ProxyError
 from ..grading import RULES, Grader, JudgeGrader
+from ..grading.choice import choices_in
 from ..protocols import Clusterer
 from ..types import Json
 from .collecting import Outcome, work_off
+from .forms import NAMES, in_one_form, label_of
 from .ledger import Ledger
 from .prompting import open_prompting
 from .rows import Sampled, parse_row
@@ -120,9 +122,28 @@ async def grade_row(content: Json, *, grader: Grader, equivalence: Clusterer) ->
     row = sampled(content)
     clustering = await equivalence.cluster(row.question, [sample.text for sample in row.samples])
     draft = row.samples[clustering.draft_index].text
-    grade = await grader.grade(row.question, draft, row.gold, row.wrong)
-    how = {"draft": clustering.draft_index, "reason": grade.reason}
+    grade = await grader.grade(_with_choices(row.question, content), draft, row.gold, row.wrong)
+    own = own_grade(content)
+    how = {"draft": clustering.draft_index, "reason": grade.reason} | ({} if own is None else {"own": own})
     return content | {"correct": None if grade.correct is None else grade.correct == 1.0, "grade": how}
+
+
+def _with_choices(question: str, content: Json) -> str:
+    """A question with the row's own choices below it, one a line, where it does not list them itself."""
+    listed = in_one_form(content).get("choices")
+    if isinstance(listed, dict):
+        listed = listed.get("text")
+    if not isinstance(listed, list) or choices_in(question):
+        return question
+    return "\n".join((question, *(f"{chr(ord('A') + at)}) {choice}" for at, choice in enumerate(listed[:26]))))
+
+
+def own_grade(content: Json) -> bool | None:
+    """What the row itself says of its answer (`exact_match`, `acc`, `score`, a label); None where it says nothing."""
+    for name in ("exact_match", "acc", "score", *NAMES["correct"]):
+        if isinstance(said := label_of(content.get(name)), bool):
+            return said
+    return None
 
 
 @asynccontextmanager

@@ -39,22 +39,34 @@ def grade(
     rows = _rows(answers)
     if not rows:
         stop(f"{answers}: contains no row")
-    reasons: Counter[str] = Counter()
+    graded: list[Json] = []
     how = {"by": by, "model": model} if by == "judge" else {"by": by}
     with one_sentence(), Ledger(out, how, "graded") as ledger, place(on) as where:
         todo = [(key, row) for key, row in rows if key not in ledger.done]
         if by == "judge" and todo and not yes:
             agree(f"{counted(len(todo), 'answer')} to grade, one call each. Go on?")
         grading = _grading(by, upstream, model, concurrency, config)
-        outcome = asyncio.run(_grade_all(todo, ledger, grading, where, reasons))
-    for reason, count in reasons.most_common():
+        outcome = asyncio.run(_grade_all(todo, ledger, grading, where, graded))
+    for reason, count in Counter(row["grade"]["reason"] for row in graded).most_common():
         say(f"{count:6d}  {reason}", err=True)
+    _differ(graded)
     if outcome.failed or outcome.dead:
         stop(
             f"{len(todo) - outcome.done} of {len(rows)} answers are not graded yet; run the same command to continue",
             code=1,
         )
     say(f"{out}: {counted(len(rows), 'answer')} graded; next: hedgerow fit --data {out}")
+
+
+def _differ(graded: list[Json]) -> None:
+    """Say where grades differ from those in the file, with three of them."""
+    own = [row for row in graded if row["correct"] is not None and "own" in row["grade"]]
+    differ = [row for row in own if row["grade"]["own"] != row["correct"]]
+    if differ:
+        say(f"{len(differ)} of {counted(len(own), 'grade')} differ from the file's own, for example:", err=True)
+    for row in differ[:3]:
+        asked, said = sampled(row).question, "right" if row["grade"]["own"] else "wrong"
+        say(f"  {asked[:80]!r}: the file says {said}, --by says {'right' if row['correct'] else 'wrong'}", err=True)
 
 
 def _rows(path: Path) -> list[tuple[str, Json]]:
@@ -83,11 +95,11 @@ def _grading(by: By, upstream: str | None, model: str, concurrency: int, config:
 
 
 async def _grade_all(
-    rows: list[tuple[str, Json]], ledger: Ledger, grading: Grading, where: Place, reasons: Counter[str]
+    rows: list[tuple[str, Json]], ledger: Ledger, grading: Grading, where: Place, graded: list[Json]
 ) -> Outcome:
     with advancing("Grading", len(rows)) as bar:
         return await grade_all(
             rows, grading, ledger, place=where,
-            on_graded=lambda graded: reasons.update([graded["grade"]["reason"]]), on_done=bar.advance,
+            on_graded=graded.append, on_done=bar.advance,
             on_failure=lambda item, failure: bar.note(f"{item[1].get('id', item[0])}: {failure.code}: {failure.message}"),
         )  # fmt: skip

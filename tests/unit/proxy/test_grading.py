@@ -34,6 +34,32 @@ def test_alias(answer, golds, wrong, correct, reason):
     assert (graded.correct, graded.reason) == (correct, reason)
 
 
+@pytest.mark.parametrize(
+    ("gold", "answer"),
+    [("5", "10.5"), ("5", "-5"), ("14", "3.14"), ("500", "$1,500"), ("1", "1,500"), ("3 million", "2.3 million"), ("6", "5/6"), ("30", "12:30"),
+     ("2", "v1.2"), ("10", "2^10"), ("Vitamin A", "It is vitamin C."), ("A positive", "B positive"), ("A", "A car"), ("Austria", "Australia"),
+     ("x > 2", "x < 2"), ("AB+", "AB-"), ("Harry Potter and the Chamber of Secrets", "Harry Potter and"), ("Paris", "It isn't Paris.")],
+)  # fmt: skip
+def test_what_only_looks_like_the_right_answer_is_wrong(gold, answer):
+    """Numbers count whole and with their sign, signs and letters count, and neither a denial nor a broken-off answer gives it."""
+    assert alias_grade("Which?", answer, [gold]).correct == 0.0
+
+
+@pytest.mark.parametrize(
+    ("gold", "answer"),
+    [
+        ("1500", "It costs $1,500."),
+        ("A", "Answer: A"),
+        ("0.5", "½"),
+        ("-5", "−5"),
+        ("Bulgakov", "Mikhail Bulgakov's"),
+        ("12:30", "At 12:30."),
+    ],
+)
+def test_the_right_answer_in_another_writing_is_right(gold, answer):
+    assert alias_grade("Which?", answer, [gold]).correct == 1.0
+
+
 def test_alias_against_people(data):
     """On people's verdicts (EVOUNA, questions whose hash is even): hardly an answer is called right that people call wrong."""
     with gzip.open(data / "equivalence" / "evouna_nq.jsonl.gz", "rt", encoding="utf-8") as lines:
@@ -58,8 +84,11 @@ def _even(question):
         ("It was 17, not 18.", ["17"], 0.0),
         ("I do not know.", ["17"], 0.0),
         ("17", ["many"], None),
+        ("−5", ["5"], 0.0), ("−5", ["-5"], 1.0), (".5", ["5"], 0.0), (".5", ["0.5"], 1.0), ("1.2e3", ["3"], 0.0), ("1.5 × 10^3", ["1500"], 1.0),
+        ("1/2", ["2"], 0.0), ("1/2", ["0.5"], 1.0), ("0.5", ["1/2"], 1.0), ("minus five", ["-5"], 1.0), ("1 000 000", ["1000000"], 1.0),
+        ("$1.5M", ["1500000"], 1.0), ("m+n = 256+37 = 293", ["293"], 1.0),
     ],
-)
+)  # fmt: skip
 def test_numeric(answer, golds, correct):
     """The last number said is what is claimed; a gold without a number grades nothing."""
     assert numeric_grade("", answer, golds).correct == correct
@@ -79,6 +108,21 @@ def test_numeric_within_a_tolerance():
 def test_choice_taken(answer):
     """However the letter is said; "A" and "I" are words too."""
     assert choice_grade(ASKED, answer, ["B"]).correct == 1.0
+
+
+@pytest.mark.parametrize("marks", ["A. B. C. D.", "(A) (B) (C) (D)", "A: B: C: D:", "[A] [B] [C] [D]"])
+def test_choices_are_read_in_the_usual_forms(marks):
+    asked = "Capital of Norway?\n{} Paris\n{} Rome\n{} Oslo\n{} Bern".format(*marks.split())
+    said = "C", "(C)", "final answer: c", "Answer seems to be C.", "(A) is wrong. (C) is right", "Oslo"
+    assert [choice_grade(asked, answer, ["C"]).correct for answer in said] == [1.0] * 6
+    assert choice_grade(asked, "C", ["Oslo"]).correct == 1.0
+    assert choice_grade(asked, "A", ["C"]).correct == 0.0
+
+
+def test_without_choices_an_answer_in_words_is_not_graded():
+    """Nobody knows whether Oslo is C; that is not the same as wrong."""
+    assert choice_grade("Capital of Norway?", "Oslo", ["C"]).correct is None
+    assert choice_grade("Capital of Norway?", "The answer is C", ["C"]).correct == 1.0
 
 
 @pytest.mark.parametrize("answer", ["A dog", "C", "None of these.", "The answer is a mystery.", "B or C", ""])
