@@ -28,6 +28,12 @@ CLOSE_S = 5.0
 """Seconds that a process waits for shadow and grading jobs at shutdown; the grace periods in `deploy/` are longer."""
 RECENT_S = 600.0
 """Seconds for which a job's failure counts as recent."""
+SETTLED_S = 5.0
+"""A check that lets pass what it cannot judge counts as made again when it has not failed for this long: some fail now and then."""
+UNCHECKED = "unchecked-"
+"""Beginning of the names of their problems."""
+Checked = Callable[[str, str | None], None]
+"""Takes the name of a check that was to be made, and why it could not be (None: it was made)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +62,7 @@ class Supervisor:
         self.problems: dict[str, str] = {}
         self.lines_dropped = 0
         self.count = count
+        self._unchecked: dict[str, float] = {}
         self._threads: list[threading.Thread] = []
         self._loops: set[asyncio.Task[None]] = set()
         self._jobs: dict[asyncio.Task[None], str] = {}
@@ -82,6 +89,21 @@ class Supervisor:
         else:
             self.problems[name] = problem
             log.error("problem", problem=name, reason=problem)
+
+    def checked(self, check: str, why: str | None) -> None:
+        """Of a check without which requests pass all the same: that it was made (None), or why not. Until it is made again that is a problem."""
+        name, now = f"{UNCHECKED}{check}", time.monotonic()
+        if why is not None:
+            self._unchecked[name] = now
+            if name not in self.problems:
+                self.tell(name, f"requests pass without {check}: {why}")
+        elif name in self.problems and now >= self._unchecked[name] + SETTLED_S:
+            self.tell(name, None)
+
+    def forget_checks(self) -> None:
+        """Begin anew with the checks of parts, such as routes, that may be gone."""
+        for name in [name for name in self.problems if name.startswith(UNCHECKED) and ":" in name]:
+            self.tell(name, None)
 
     def report(self) -> list[Json]:
         """Failures since the start, as a JSON object."""

@@ -16,6 +16,7 @@ from typing import Protocol, TypeVar
 
 from ..computing import compute
 from ..errors import StepFailed
+from ..outcomes import Reason
 from ..types import Clustering
 from ..upstreams.asking import ClustererFactory, RouteContext
 from .normal import Normal, read_question
@@ -122,11 +123,13 @@ class JudgedClusterer:
         judge: asked once per question, only where the rules left a pair undecided.
         strict: a failing judge fails the step; otherwise its pairs count as different and the count says
             "judge_failed:<reason>".
+        told: called with why the judge failed, or None.
     """
 
-    def __init__(self, judge: PairJudge, *, strict: bool = False) -> None:
-        self._judge = judge
-        self._strict = strict
+    def __init__(
+        self, judge: PairJudge, *, strict: bool = False, told: Callable[[str | None], None] = lambda _: None
+    ) -> None:
+        self._judge, self._strict, self._told = judge, strict, told
 
     async def cluster(self, question: str, answers: Sequence[str]) -> Clustering:
         """Partition the answers by rules and judge."""
@@ -145,9 +148,12 @@ class JudgedClusterer:
         pairs = [(index[a], index[b]) for a, b in undecided]
         try:
             judgements = await self._judge.judge(question, [texts[key] for key in keys], pairs)
+            is_late = all(judgement.decided_by == Reason.JUDGE_LATE for judgement in judgements)
+            self._told(Reason.JUDGE_LATE if is_late else None)
         except StepFailed as failure:
             if self._strict:
                 raise
+            self._told(str(failure))
             judgements = [Judgement(None, f"judge_failed:{failure.reason}")] * len(pairs)
         return dict(zip(undecided, judgements, strict=True))
 
@@ -206,7 +212,7 @@ def build(_context: RouteContext) -> ClustererFactory:
 
 def judged(judge: PairJudge, context: RouteContext) -> ClustererFactory:
     """Make the clusterer by rules and a judge, whose model is loaded on first use, once for all requests."""
-    return _always(JudgedClusterer(judge, strict=context.route.judge.strict))
+    return _always(JudgedClusterer(judge, strict=context.route.judge.strict, told=context.judged))
 
 
 def _always(clusterer: RuleClusterer | JudgedClusterer) -> ClustererFactory:

@@ -11,7 +11,7 @@ only, and with a time budget: see `JudgedSupport`.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
 from math import isnan
 from pathlib import Path
@@ -64,10 +64,13 @@ class JudgedSupport(SentenceSupport):
     Args:
         judge: the shipped one.
         budget_s: seconds for all claims of an answer.
+        told: called with why the judge read no claim, or None.
     """
 
-    def __init__(self, judge: LocalJudge, *, budget_s: float = 2.0) -> None:
-        self._judge, self._budget_s = judge, budget_s
+    def __init__(
+        self, judge: LocalJudge, *, budget_s: float = 2.0, told: Callable[[str | None], None] = lambda _: None
+    ) -> None:
+        self._judge, self._budget_s, self._told = judge, budget_s, told
 
     async def measure_claims(
         self, question: str, claims: Sequence[Claim], others: Sequence[str], answer: str | None = None
@@ -83,6 +86,7 @@ class JudgedSupport(SentenceSupport):
             return [unread(words, Reason.UNKNOWN_LANGUAGE) for words in by_words]
         readings = await compute(read_claims, self._judge, question, texts, others, self._budget_s)
         means = await compute(judged_support, question, texts, others, readings, answer)
+        self._told(Reason.JUDGE_LATE if means and set(means) == {None} else None)
         return [
             unread(words, Reason.JUDGE_LATE) if mean is None else ClaimSupport(mean, of_claim.by, "local")
             for words, mean, of_claim in zip(by_words, means, readings, strict=True)

@@ -91,4 +91,6 @@ def build(context: RouteContext) -> ClustererFactory:
     prompting = Prompting(
         context.upstream(settings.upstream), "cluster", Reason.JUDGE_UNREACHABLE, settings.model, options
     )
-    return lambda asker, spent: JudgedClusterer(LlmJudge(prompting.text(asker, spent)), strict=settings.strict)
+    return lambda asker, spent: JudgedClusterer(
+        LlmJudge(prompting.text(asker, spent)), strict=settings.strict, told=context.judged
+    )

@@ -45,6 +45,7 @@ class SupportByCall(SentenceSupport, ABC, Generic[Verdict]):
         ask: sends a prompt to the model.
         budget_s: seconds for its reply.
         strict: whether a failing judge fails the step instead.
+        told: called with why the call failed, or None.
     """
 
     by: ClassVar[str]
@@ -56,8 +57,15 @@ class SupportByCall(SentenceSupport, ABC, Generic[Verdict]):
     most: ClassVar[int]
     """Maximum number of claims in a call; an answer with more is measured by shared words."""
 
-    def __init__(self, ask: Ask, *, budget_s: float = BUDGET_S, strict: bool = False) -> None:
-        self._ask, self._budget_s, self._strict = ask, budget_s, strict
+    def __init__(
+        self,
+        ask: Ask,
+        *,
+        budget_s: float = BUDGET_S,
+        strict: bool = False,
+        told: Callable[[str | None], None] = lambda _: None,
+    ) -> None:
+        self._ask, self._budget_s, self._strict, self._told = ask, budget_s, strict, told
 
     async def measure_claims(
         self, question: str, claims: Sequence[Claim], others: Sequence[str], answer: str | None = None
@@ -74,7 +82,9 @@ class SupportByCall(SentenceSupport, ABC, Generic[Verdict]):
         except StepFailed as failure:
             if self._strict:
                 raise
+            self._told(str(failure))
             return [unread(words, failure.reason) for words in by_words]
+        self._told(None)
         weights, words = weights_of(self.weights, self.names), await compute(features, question, texts, others, answer)
         return [
             ClaimSupport(probability(weights, (*astuple(of_claim), *beside)), self._borne_out(verdict, alone), self.by)
@@ -126,7 +136,9 @@ def factory(
     judge, options = context.route.judge, {"temperature": 0.0}
     prompting = Prompting(context.upstream(upstream), "confidence", Reason.JUDGE_UNREACHABLE, model, options)
     budget_s = judge.budget_s if "budget_s" in judge.model_fields_set else BUDGET_S
-    return lambda asker, spent: kind(prompting.text(asker, spent), budget_s=budget_s, strict=judge.strict)
+    return lambda asker, spent: kind(
+        prompting.text(asker, spent), budget_s=budget_s, strict=judge.strict, told=context.judged
+    )
 
 
 def in_marks(kind: str, texts: Sequence[str], longest: int) -> str:

@@ -114,6 +114,7 @@ class StatedSupport(SupportByCall[float]):
                 raise
             self._unheard = failure
             return None
+        self._told(None)
         return found.claims, found.asked, RatedSupport(found.ratings)
 
     async def _found(self, question: str, answer: str) -> Found:
@@ -147,7 +148,7 @@ class RatedSupport(StatedSupport):
     """
 
     def __init__(self, ratings: Sequence[float]) -> None:
-        self._ratings, self._strict = ratings, True
+        self._ratings, self._strict, self._told = ratings, True, lambda _: None
 
     async def _verdicts(self, question: str, claims: Sequence[str], others: Sequence[str]) -> Sequence[float]:
         return self._ratings

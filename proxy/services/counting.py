@@ -10,14 +10,13 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
-import structlog
-
 from ..config.access import Counting
-from ..config.redis import DOWN_S, redis_client
-
-log = structlog.get_logger(__name__)
+from ..config.redis import SharedRedis
+from ..errors import StoreError
+from ..supervision import Checked
 
 LEASE_S = 900
 """Redis: seconds after which a slot that was never released (its process died) is free again."""
@@ -155,17 +154,17 @@ return {0, unpack(used)}
 class RedisCounters:
     """Counters shared by all processes that use one server, under "hedgerow:count:<name>:<window>".
 
-    While the server does not answer, nothing is refused: limits protect models from overuse and must not make them unavailable. This is
-    logged.
+    While the server does not answer, or refuses, nothing is refused: limits protect models from overuse and must not make them unavailable.
+    `checked` is told.
 
     Raises:
         ConfigError: the client library is not installed, or the address is not valid.
     """
 
-    def __init__(self, url: str) -> None:
-        self._redis = redis_client("access.counting", url)
-        self._take: Any = self._redis.register_script(_TAKE)
-        self._down_until = 0.0
+    def __init__(self, url: str, checked: Checked = lambda _check, _why: None) -> None:
+        self._redis = SharedRedis("access.counting", url)
+        self._checked = partial(checked, "limits")
+        self._take: Any = self._redis.client.register_script(_TAKE)
         self._owed: deque[tuple[str, str]] = deque()
 
     async def take(self, asks: Sequence[Ask], ticket: str) -> Taken:
@@ -176,16 +175,19 @@ class RedisCounters:
         arguments: list[Any] = [round(now * 1000), LEASE_S * 1000, ticket]
         for ask in asks:
             arguments += [ask.amount, ask.limit, 2000 * ask.window_s]
-        answer = await self._ask(self._take, names, arguments)
-        if answer is None:
+        try:
+            answer = await self._redis.ask(self._take, names, arguments)
+        except StoreError as error:
+            self._checked(str(error))
             return Taken(now, None, [0] * len(asks))
+        self._checked(None)
         return Taken(now, answer[0] - 1 if answer[0] else None, answer[1:])
 
     async def add(self, name: str, amount: int, window_s: int, at: float) -> None:
         """See `Counters`."""
         place = _place(name, window_s, at)
-        await self._ask(self._redis.incrby, place, amount)
-        await self._ask(self._redis.pexpire, place, 2000 * window_s)
+        await self._ask(self._redis.client.incrby, place, amount)
+        await self._ask(self._redis.client.pexpire, place, 2000 * window_s)
 
     async def leave(self, name: str, ticket: str) -> None:
         """See `Counters`."""
@@ -197,21 +199,15 @@ class RedisCounters:
         """Release slots. What the server does not receive now is sent with the next request."""
         while self._owed:
             place, ticket = self._owed.popleft()
-            if await self._ask(self._redis.zrem, place, ticket) is None:
+            if await self._ask(self._redis.client.zrem, place, ticket) is None:
                 self._owed.appendleft((place, ticket))
                 return
 
     async def _ask(self, command: Any, *arguments: Any) -> Any:
         """The server's answer; None if it does not answer, or did not a moment ago."""
-        from redis.exceptions import RedisError
-
-        if time.monotonic() < self._down_until:
-            return None
         try:
-            return await command(*arguments)
-        except (RedisError, OSError) as error:
-            self._down_until = time.monotonic() + DOWN_S
-            log.error("counting_unreachable", error=type(error).__name__)
+            return await self._redis.ask(command, *arguments)
+        except StoreError:
             return None
 
     async def aclose(self) -> None:
@@ -223,10 +219,12 @@ def _place(name: str, window_s: int, at: float) -> str:
     return f"hedgerow:count:{name}:{int(at // window_s) if window_s else 'places'}"
 
 
-def open_counters(settings: Counting) -> Counters:
+def open_counters(settings: Counting, checked: Checked) -> Counters:
     """Counters as configured.
 
     Raises:
         ConfigError: the client library is not installed, or the address is not valid.
     """
-    return MemoryCounters() if settings.url is None or settings.store == "memory" else RedisCounters(settings.url)
+    return (
+        MemoryCounters() if settings.url is None or settings.store == "memory" else RedisCounters(settings.url, checked)
+    )

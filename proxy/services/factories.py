@@ -36,6 +36,7 @@ from ..rewriting.policy import LOW
 from ..rewriting.step import WORDED_IN_PARTS
 from ..rewriting.wordings import SPEAKERS
 from ..spending.prices import Prices, open_prices
+from ..supervision import Checked
 from ..types import CLAIM_SIGNAL
 from ..upstreams.asking import Prompting, RouteContext, SupporterFactory
 from ..upstreams.readiness import Readiness
@@ -43,9 +44,14 @@ from .active_map import ActiveMaps
 
 
 def route_pipelines(
-    settings: Settings, upstreams: Mapping[str, Upstream], maps: ActiveMaps, editors: Readiness
+    settings: Settings,
+    upstreams: Mapping[str, Upstream],
+    maps: ActiveMaps,
+    editors: Readiness,
+    checked: Checked = lambda _check, _why: None,
 ) -> dict[str, RoutePipeline]:
-    """The pipelines of all routes that may calibrate; `editors` remembers which models edit as asked.
+    """The pipelines of all routes that may calibrate; `editors` remembers which models edit as asked, `checked` is told of checks
+    without which answers pass.
 
     Raises:
         ConfigError: something that a route names is missing or cannot be used.
@@ -62,6 +68,7 @@ def route_pipelines(
             editors,
             only,
             settings.hides_keys(r.upstream),
+            checked,
         )
         for r in calibrating
     )
@@ -88,7 +95,7 @@ def route_pipeline(context: RouteContext, placer: Placer, prices: Prices) -> Rou
         signal=signal.load()(context),
         active_map=lambda model: context.active_map(model, route.signal),
         field_map=lambda model: context.active_map(model, "semantic"),
-        sharing=_sharing(route, hides_keys=context.hides_keys),
+        sharing=_sharing(context),
         grader=_grader(context),
         needs_logprobs=signal.needs_logprobs,
         placer=placer,
@@ -189,7 +196,7 @@ def claims_support(context: RouteContext) -> SupporterFactory:
         return stated_support.build(context)
     if judge.claims == "none" or missing() is not None:
         return always(SentenceSupport())
-    return always(JudgedSupport(LocalJudge(step="confidence"), budget_s=judge.budget_s))
+    return always(JudgedSupport(LocalJudge(step="confidence"), budget_s=judge.budget_s, told=context.judged))
 
 
 def always(supporter: Supporter) -> SupporterFactory:
@@ -197,22 +204,22 @@ def always(supporter: Supporter) -> SupporterFactory:
     return lambda _asker, _spent: supporter
 
 
-def _sharing(route: Route, *, hides_keys: bool) -> Sharing:
+def _sharing(context: RouteContext) -> Sharing:
     """Sample sharing of a route, with its cache if it has one.
 
     Raises:
         ConfigError: Redis is configured, and its library is missing or the address is not valid.
     """
-    settings = route.sampling.cache
+    settings = context.route.sampling.cache
     if settings is None:
-        return Sharing(hides_keys=hides_keys)
+        return Sharing(hides_keys=context.hides_keys)
     is_shared = settings.store == "redis"
     cache = (
-        RedisCache(settings.url or "", settings.ttl_s)
+        RedisCache(settings.url or "", settings.ttl_s, context.checked)
         if is_shared
         else MemoryCache(settings.ttl_s, settings.max_entries)
     )
-    return Sharing(cache, hides_keys=hides_keys)
+    return Sharing(cache, hides_keys=context.hides_keys)
 
 
 def _grader(context: RouteContext) -> RouteGrader | None:

@@ -190,8 +190,9 @@ class ConfigReloader:
                 await anyio.to_thread.run_sync(self._maps.refresh, self.services.settings)
                 self._maps.log_changes(self.services.settings)
         except StoreError as error:
-            log.error("route_states_unreadable", error=str(error))
+            self._base.supervisor.checked("changes", f"switched modes, maps and revoked keys are not seen: {error}")
             return
+        self._base.supervisor.checked("changes", None)
         if erasures != self._erasures:
             self._erasures = erasures
             await asyncio.gather(*(route.sharing.forget() for route in self.services.steps.values()))
@@ -234,6 +235,7 @@ class ConfigReloader:
             self._reject(rejected, f"building the services failed with {type(error).__name__}; the log says where")
             return False
         self._generation, old, self.problem = generation, self._generation, None
+        self._base.supervisor.forget_checks()
         self._base.supervisor.start("retire", self._retire(old))
         return True
 
@@ -281,7 +283,7 @@ class ConfigReloader:
         for module in self._preload:
             import_module(module)
         pipelines: Mapping[str, RoutePipeline] = load_object(ROUTE_PIPELINES)(
-            settings, upstreams, maps, self._base.editors
+            settings, upstreams, maps, self._base.editors, self._base.supervisor.checked
         )
         return pipelines
 

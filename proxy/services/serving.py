@@ -79,7 +79,7 @@ async def _open_base(settings: Settings, supervisor: Supervisor, stack: AsyncExi
     metrics.follow(audit)
     stack.push_async_callback(audit.aclose)
     tracing = await open_tracing(settings, stack)
-    counters = open_counters(settings.access.counting)
+    counters = open_counters(settings.access.counting, supervisor.checked)
     stack.push_async_callback(counters.aclose)
     spending = open_spending(settings.access.counting, audit)
     stack.push_async_callback(spending.aclose)
@@ -94,8 +94,8 @@ async def _open_base(settings: Settings, supervisor: Supervisor, stack: AsyncExi
         in_use=RefCount(),
         keys=KeyRing(),
         limits=Limits(counters, metrics),
-        budgets=Budgets(spending, metrics),
-        editors=Readiness(metrics.set_editors_off),
+        budgets=Budgets(spending, metrics, supervisor.checked),
+        editors=Readiness(metrics.set_editors_off, checked=supervisor.checked),
     )
 
 

@@ -18,6 +18,7 @@ from ..config import Budget
 from ..errors import StoreError
 from ..monitoring.metrics import Metrics
 from ..outcomes import Reason
+from ..supervision import Checked
 from ..types import BYTES_A_TOKEN, Usage
 from .counting import KEPT_S, Spending
 from .prices import Prices
@@ -87,8 +88,8 @@ class BudgetToday:
 class Budgets:
     """The budgets of one process."""
 
-    def __init__(self, spending: Spending, metrics: Metrics) -> None:
-        self._spending, self._metrics = spending, metrics
+    def __init__(self, spending: Spending, metrics: Metrics, checked: Checked = lambda _check, _why: None) -> None:
+        self._spending, self._metrics, self._checked = spending, metrics, checked
         self._under_way: dict[str, tuple[str, str, Sequence[_Count], Sequence[float]]] = {}
         self._totals: dict[tuple[str, str], float] = {}
         self._unsettled: list[Spent] = []
@@ -116,10 +117,12 @@ class Budgets:
             taken = await self._spending.take(ticket, asks, day)
         except StoreError as error:
             log.error("budget_unknown", id=ticket, route=route, key=key, error=str(error))
+            self._checked("budgets", str(error))
             allowed = self._unknown(counts, route, key)
             if allowed.reason is None:
                 self._under_way[ticket] = day, "", counts, guesses
             return allowed
+        self._checked("budgets", None)
         if taken.refused is not None:
             count = counts[taken.refused]
             self._announce(count, "hard", day, taken.used[taken.refused], route, key)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 from uuid import uuid4
 
@@ -14,7 +14,7 @@ from ..audit import budgets
 from ..audit.budgets import FORGETTING, LEASE_S, Ask, Spent, Standing, Taken
 from ..audit.store import AuditStore
 from ..config.access import Counting
-from ..config.redis import redis_client
+from ..config.redis import SharedRedis
 from ..errors import StoreError
 
 TIMEOUT_S = 2.0
@@ -140,9 +140,9 @@ class RedisSpending:
     """
 
     def __init__(self, url: str) -> None:
-        self._redis = redis_client("access.counting", url)
-        self._take: Any = self._redis.register_script(_TAKE)
-        self._settle: Any = self._redis.register_script(_SETTLE)
+        self._redis = SharedRedis("access.counting", url, rests=False)
+        self._take: Any = self._redis.client.register_script(_TAKE)
+        self._settle: Any = self._redis.client.register_script(_SETTLE)
         self._holder = uuid4().hex
 
     async def take(self, ticket: str, asks: Sequence[Ask], day: str) -> Taken:
@@ -150,7 +150,7 @@ class RedisSpending:
         arguments: list[Any] = [time.time(), LEASE_S, KEPT_S, ticket]
         for ask in asks:
             arguments += [ask.guess, ask.least, "" if ask.limit is None else ask.limit]
-        refused, used, held = await self._run(self._take([_place(ask.name, day) for ask in asks], arguments))
+        refused, used, held = await self._redis.ask(self._take, [_place(ask.name, day) for ask in asks], arguments)
         before, amounts = ([float(value) for value in values] for values in (used, held))
         return Taken(before, refused=refused - 1) if refused else Taken(before, amounts)
 
@@ -159,19 +159,11 @@ class RedisSpending:
         arguments: list[Any] = [KEPT_S, self._holder, FORGETTING]
         for one in spent:
             arguments += [one.ticket, one.spent, one.total, int(one.passed)]
-        await self._run(self._settle([_place(one.name, one.day) for one in spent], arguments))
+        await self._redis.ask(self._settle, [_place(one.name, one.day) for one in spent], arguments)
 
     async def standing(self, names: Sequence[str], day: str) -> list[Standing]:
         """See `Spending`."""
-        return [_read(await self._run(self._redis.hgetall(_place(name, day)))) for name in names]
-
-    async def _run(self, call: Awaitable[Any]) -> Any:
-        from redis.exceptions import RedisError
-
-        try:
-            return await call
-        except (RedisError, OSError) as error:
-            raise StoreError(f"Spending cannot be counted in Redis: {type(error).__name__}.") from error
+        return [_read(await self._redis.ask(self._redis.client.hgetall, _place(name, day))) for name in names]
 
     async def aclose(self) -> None:
         """Close the connections."""

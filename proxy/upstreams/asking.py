@@ -11,6 +11,7 @@ from ..config import Route
 from ..errors import ProxyError, StepFailed
 from ..outcomes import Reason
 from ..protocols import Asker, Call, Clusterer, ConfidenceSignal, RawCall, Relay, Rewriter, Supporter, Upstream
+from ..supervision import Checked
 from ..types import Json, Standing, Usage
 from .answers import sample_of, usage_of
 from .egress import harmless
@@ -69,6 +70,7 @@ class RouteContext:
         editors: what is known of the editors of this process; None if no editor is asked.
         only_models: by upstream that has one model alone, the model's name.
         hides_keys: whether the route's upstream sees its own key in place of the client's.
+        checked: told of checks without which answers pass all the same.
     """
 
     route: Route
@@ -78,6 +80,11 @@ class RouteContext:
     editors: Readiness | None = None
     only_models: Mapping[str, str] = field(default_factory=dict)
     hides_keys: bool = False
+    checked: Checked = lambda _check, _why: None
+
+    def judged(self, why: str | None) -> None:
+        """The route's judge was asked, or could not be, and why."""
+        self.checked(f"judge:{self.route.name}", why)
 
     def upstream(self, name: str | None = None) -> Upstream:
         """The named upstream, or the route's own; another one sees nothing of who the client is."""

@@ -11,6 +11,7 @@ import structlog
 
 from ..errors import StepFailed
 from ..outcomes import Reason
+from ..supervision import Checked
 from ..types import Json
 
 log = structlog.get_logger(__name__)
@@ -38,6 +39,7 @@ class _Known:
         rests_until: on the clock; until then it is not asked.
         reason: why it is off; None if it is not.
         is_plain: whether it refuses `temperature` and `max_tokens`.
+        counted_on: whether it has replied as asked before, or is trusted to.
     """
 
     proven: bool = False
@@ -45,6 +47,7 @@ class _Known:
     rests_until: float = 0.0
     reason: str | None = None
     is_plain: bool = False
+    counted_on: bool = False
 
 
 class Readiness:
@@ -53,13 +56,17 @@ class Readiness:
     Args:
         changed: called with an upstream's name and the number of its models that are off.
         clock: in seconds.
+        checked: told of models that are to edit, and did or are trusted to, but are off.
     """
 
     def __init__(
-        self, changed: Callable[[str, int], None] = lambda _u, _n: None, clock: Callable[[], float] = time.monotonic
+        self,
+        changed: Callable[[str, int], None] = lambda _u, _n: None,
+        clock: Callable[[], float] = time.monotonic,
+        checked: Checked = lambda _check, _why: None,
     ) -> None:
         self._models: dict[Key, _Known] = {}
-        self._changed, self._clock = changed, clock
+        self._changed, self._clock, self._checked = changed, clock, checked
 
     def admits(self, key: Key) -> bool:
         """Whether the model may be asked now."""
@@ -82,6 +89,7 @@ class Readiness:
         """The model is asked; one that is neither proven nor trusted by this request alone, until it replies or `limit_s` is over."""
         known = self._of(key)
         known.proven |= is_trusted and known.reason is None
+        known.counted_on |= is_trusted
         if not known.proven:
             known.rests_until = self._clock() + limit_s
 
@@ -96,6 +104,8 @@ class Readiness:
         known = self._of(key)
         news = not known.proven
         known.proven, known.failures, known.rests_until, known.reason = True, 0, 0.0, None
+        known.counted_on = True
+        self._checked(f"editor:{key[0]}", None)
         if news:
             log.info("editor_ready", upstream=key[0], model=key[1])
             self._changed(key[0], self._off(key[0]))
@@ -110,6 +120,8 @@ class Readiness:
     def rest(self, key: Key, reason: str, for_s: float = REST_S) -> None:
         """Do not ask the model for a while."""
         known = self._of(key)
+        if known.counted_on:
+            self._checked(f"editor:{key[0]}", f"{key[1]}: {reason}")
         known.proven, known.rests_until, known.reason = False, self._clock() + for_s, reason
         log.warning("editor_off", upstream=key[0], model=key[1], reason=reason, for_s=for_s)
         self._changed(key[0], self._off(key[0]))

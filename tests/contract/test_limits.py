@@ -206,7 +206,8 @@ def test_a_redis_out_of_reach_takes_no_model_away(serve: Any, upstream: Upstream
     secret = new_key(url, "search", requests_per_minute=1, concurrency=1, tokens_per_minute=1)
     address = serve(settings=at(url, tmp_path, access={"counting": counting}), mode="off")
     assert answered(send([address], secret, 20)) == 20
-    assert lines.of("counting_unreachable")
+    (line,) = lines.of("problem")
+    assert (line["problem"], "ConnectionError" in line["reason"]) == ("unchecked-limits", True)
 
 
 def slow(upstream: Upstream) -> list[int]:

@@ -15,6 +15,7 @@ import httpx
 import pytest
 from starlette.responses import JSONResponse
 
+from hedgerow.proxy.config import redis as redis_module
 from hedgerow.proxy.pipeline.sampling import cache as cache_module
 from tests.support.upstream import Reply, Upstream, completion, fails, says
 from tests.support.waiting import until
@@ -198,7 +199,8 @@ def test_a_cache_out_of_reach_is_a_miss(
 ) -> None:
     """Requests are answered, the log says once why nothing is kept, and nobody waits for the server again before its rest is over."""
     pytest.importorskip("redis")
-    monkeypatch.setattr(cache_module, "DOWN_S", 3600.0)
+    monkeypatch.setattr(redis_module, "DOWN_S", 3600.0)
+    monkeypatch.setattr(redis_module, "LONGEST_DOWN_S", 3600.0)
     upstream.default = says("Canberra.", "Sydney.")
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
@@ -207,4 +209,4 @@ def test_a_cache_out_of_reach_is_a_miss(
     for _ in range(2):
         assert _ask(client).model_extra["hedgerow"]["status"] == "hedged"
     assert len(upstream.calls) == 2
-    assert len(lines.of("sample_cache_unreachable")) == 1
+    assert [line["problem"] for line in lines.of("problem")] == ["unchecked-cache"]

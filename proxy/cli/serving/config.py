@@ -13,6 +13,7 @@ import typer
 from ...audit.engine import is_reachable, open_existing, sqlite_file
 from ...config import Settings, load_known
 from ...config.lazy import load_object
+from ...config.redis import redis_state
 from ...errors import ConfigError, ProxyError, StoreError, UpstreamRejected
 from ...services.services import check_services, judge_state
 from ...services.serving import store_failure
@@ -29,7 +30,8 @@ app = typer.Typer(no_args_is_help=True, help="Check the configuration; hash clie
 def check(
     config: ConfigPath = CONFIG,
     online: Annotated[
-        bool, typer.Option(help="Also ask the audit store, the identity provider and every upstream, a line each.")
+        bool,
+        typer.Option(help="Also ask the audit store, Redis, the identity provider and every upstream, a line each."),
     ] = False,
 ) -> None:
     """Check a configuration file, and that everything it names exists. Nothing is opened or called without --online.
@@ -78,8 +80,9 @@ async def _ask_all(settings: Settings) -> list[str]:
 
 
 async def _answers(settings: Settings) -> AsyncIterator[tuple[str, str, bool]]:
-    """Name, answer, and whether that is good, for the store, the identity provider and each upstream that a route may call."""
-    yield "audit store", *store_state(settings)
+    """Name, answer, and whether that is good, for the stores, the identity provider and each upstream that a route may call."""
+    async for store in stores(settings):
+        yield store
     if settings.access.oidc is not None:
         yield "identity provider", *await load_object(PROVIDER_STATE)(settings.access.oidc)
     for name in named_upstreams(settings):
@@ -98,6 +101,16 @@ async def _answers(settings: Settings) -> AsyncIterator[tuple[str, str, bool]]:
             yield f"upstream {name}", error.message + (f" ({error.cause})" if error.cause else ""), False
         finally:
             await upstream.aclose()
+
+
+async def stores(settings: Settings) -> AsyncIterator[tuple[str, str, bool]]:
+    """Name, answer, and whether that is good, for the audit store and each Redis."""
+    yield "audit store", *store_state(settings)
+    counting, caches = settings.access.counting, [route.sampling.cache for route in settings.routes]
+    named = {("sampling.cache", cache.url) for cache in caches if cache is not None and cache.store == "redis"}
+    named |= {("access.counting", counting.url)} if counting.store == "redis" else set()
+    for section, url in sorted((section, url) for section, url in named if url is not None):
+        yield f"Redis of {section}", *await redis_state(section, url)
 
 
 def store_state(settings: Settings) -> tuple[str, bool]:

@@ -30,7 +30,7 @@ from ...upstreams.readiness import Readiness
 from ..shared.options import CONFIG, ConfigPath
 from ..shared.settings import configuration
 from ..shared.showing import styled, terminal
-from .config import store_state
+from .config import stores
 
 QUESTION = "Who painted the Mona Lisa?"
 """A question that even the small embedded model answers correctly (benchmarks/fits/example_questions.py)."""
@@ -68,8 +68,10 @@ def doctor(
 
 async def _findings(settings: Settings, headers: Mapping[str, str], model: str) -> AsyncIterator[Finding]:
     yield "works", "configuration", "routes " + ", ".join(f"{route.name} ({route.mode})" for route in settings.routes)
-    said, is_fine = store_state(settings)
-    yield "works" if is_fine else "fails", "audit store", said
+    can_read_maps = True
+    async for name, said, is_fine in stores(settings):
+        yield "works" if is_fine else "fails", name, said
+        can_read_maps &= is_fine or name != "audit store"
     try:
         for problem in check_services(settings):
             yield "fails", "maps", problem
@@ -82,7 +84,7 @@ async def _findings(settings: Settings, headers: Mapping[str, str], model: str) 
         said = "HTTPS_PROXY is set, but upstreams of `provider: openai` are reached directly, not through that proxy"
         yield "note", "network", said
     for route in settings.routes:
-        if route.calibrates and is_fine:
+        if route.calibrates and can_read_maps:
             yield _map_of(settings, route)
         answers = False
         async for finding in _of_route(settings, route, headers, model):

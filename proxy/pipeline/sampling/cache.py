@@ -7,11 +7,14 @@ import contextlib
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator
+from functools import partial
 
 import orjson
 import structlog
 
-from ...config.redis import DOWN_S, redis_client
+from ...config.redis import SharedRedis
+from ...errors import StoreError
+from ...supervision import Checked
 from ...types import Completion, Json
 
 log = structlog.get_logger(__name__)
@@ -84,33 +87,28 @@ class RedisCache:
         ConfigError: the client library is not installed, or the address is not valid.
     """
 
-    def __init__(self, url: str, ttl_s: float) -> None:
-        self._redis = redis_client("sampling.cache", url)
-        from redis.exceptions import RedisError
-
-        self._unreachable = (RedisError, OSError)
+    def __init__(self, url: str, ttl_s: float, checked: Checked = lambda _check, _why: None) -> None:
+        self._server = SharedRedis("sampling.cache", url)
+        self._checked = partial(checked, "cache")
+        self._redis, self._ask = self._server.client, self._server.ask
         self._ttl_ms = _ms(ttl_s)
-        self._down_until = 0.0
 
     async def get(self, key: str) -> list[Json] | None:
         """The set, if it is cached; None also if Redis cannot be reached."""
-        if self._is_down:
-            return None
         try:
-            data = await self._redis.get(f"{_PLACE}{key}")
-        except self._unreachable as error:
-            self._go_down(error)
+            data = await self._ask(self._redis.get, f"{_PLACE}{key}")
+        except StoreError as error:
+            self._checked(str(error))
             return None
         return _loaded(data) if data is not None else None
 
     async def put(self, key: str, answers: list[Json]) -> None:
         """Keep a set, if Redis can be reached."""
-        if self._is_down:
-            return
         try:
-            await self._redis.set(f"{_PLACE}{key}", _dumped(answers), px=self._ttl_ms)
-        except self._unreachable as error:
-            self._go_down(error)
+            await self._ask(self._redis.set, f"{_PLACE}{key}", _dumped(answers), px=self._ttl_ms)
+        except StoreError as error:
+            return self._checked(str(error))
+        return self._checked(None)
 
     @contextlib.asynccontextmanager
     async def turn(self, key: str) -> AsyncIterator[list[Json] | None]:
@@ -120,15 +118,13 @@ class RedisCache:
         The lock has no owner: if it expires while its process is stalled and another takes it, the set is drawn twice, and nothing else.
         """
         lock, mine, data = f"{_DRAWING}{key}", None, None
-        try:
-            mine = None if self._is_down else await self._redis.set(lock, b"", nx=True, px=_ms(DRAWING_S))
-            while not self._is_down:  # with the lock in hand look again: the set may have arrived in the meantime
-                data, drawing = await self._redis.mget(f"{_PLACE}{key}", lock)
+        with contextlib.suppress(StoreError):
+            mine = await self._ask(self._redis.set, lock, b"", nx=True, px=_ms(DRAWING_S))
+            while True:  # with the lock in hand look again: the set may have arrived in the meantime
+                data, drawing = await self._ask(self._redis.mget, f"{_PLACE}{key}", lock)
                 if mine or data is not None or drawing is None:
                     break
                 await asyncio.sleep(POLL_S)
-        except self._unreachable as error:
-            self._go_down(error)
         keeping = asyncio.ensure_future(self._keep(lock)) if mine else None
         try:
             yield _loaded(data) if data is not None else None
@@ -138,38 +134,28 @@ class RedisCache:
                 await asyncio.wait({keeping})
                 await self._end(lock)
 
-    @property
-    def _is_down(self) -> bool:
-        """Whether the server failed to answer a moment ago; then nobody waits for it."""
-        return time.monotonic() < self._down_until
-
-    def _go_down(self, error: Exception) -> None:
-        if not self._is_down:  # one line, however many were waiting
-            log.warning("sample_cache_unreachable", error=type(error).__name__)
-        self._down_until = time.monotonic() + DOWN_S
-
     async def _keep(self, lock: str) -> None:
         """Renew the lock every `DRAWING_S / 3` seconds until cancelled, so that others go on waiting."""
         while True:
             await asyncio.sleep(DRAWING_S / 3)
-            with contextlib.suppress(*self._unreachable):
-                await self._redis.pexpire(lock, _ms(DRAWING_S))
+            with contextlib.suppress(StoreError):
+                await self._ask(self._redis.pexpire, lock, _ms(DRAWING_S))
 
     async def _end(self, lock: str) -> None:
-        with contextlib.suppress(*self._unreachable):  # the lock expires by itself
-            await self._redis.unlink(lock)
+        with contextlib.suppress(StoreError):  # the lock expires by itself
+            await self._ask(self._redis.unlink, lock)
 
     async def clear(self) -> None:
-        """Delete the sets of all processes; if Redis cannot be reached they expire."""
+        """Delete the sets of all processes, also of a server that is left alone; if it cannot be reached they expire."""
         try:
             async for name in self._redis.scan_iter(match=f"{_PLACE}*", count=1000):
                 await self._redis.unlink(name)
-        except self._unreachable as error:
+        except self._server.failures as error:
             log.warning("sample_cache_not_cleared", error=type(error).__name__)
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._redis.aclose()
+        await self._server.aclose()
 
 
 def _ms(seconds: float) -> int:
