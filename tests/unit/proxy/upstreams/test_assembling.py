@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from hedgerow.proxy.errors import UpstreamError
 from hedgerow.proxy.upstreams.assembling import Assembly
+from hedgerow.proxy.upstreams.dialects import chat
 from hedgerow.proxy.upstreams.dialects.chat_stream import ServedChat
 from hedgerow.proxy.upstreams.dialects.conversions import CONVERSIONS, LiveAnswer
 from hedgerow.proxy.upstreams.dialects.messages_stream import ServedMessage
@@ -373,3 +374,23 @@ def test_parallel_calls_stay_apart_in_other_words_too(numbers: Any, path: str) -
         [{"n": 0}, {"n": 1}],
     )
     assert answer["model"] == "m"
+
+
+PARTS = st.lists(
+    st.builds(lambda t: {"type": "text", "text": t}, st.text(min_size=1, max_size=8))
+    | st.builds(lambda t: {"type": "thinking", "thinking": [{"type": "text", "text": t}]}, st.text(min_size=1, max_size=8)),
+    min_size=1,
+    max_size=1,
+)  # fmt: skip
+
+
+@given(stream=_streams(), parts=st.none() | PARTS, reason=st.sampled_from(["stop", "length", "content_filter"]))
+def test_an_answer_that_is_sent_as_a_stream_is_itself(stream: tuple[Any, list[Any]], parts: Any, reason: str) -> None:
+    """Whatever describes it: thoughts, calls, filter results, reports, a content of parts."""
+    answer, _ = stream
+    message = answer["choices"][0]["message"] | ({} if parts is None else {"content": parts})
+    answer["choices"][0] |= {"message": message, "finish_reason": reason}
+    raw = b"".join(chat.events(answer, lambda text: [text[:3], text[3:]], True))
+    served = ServedChat()
+    served.take(raw)
+    assert served.completion() == answer
