@@ -169,7 +169,15 @@ def test_a_wheel_installs_hedgerow_and_nothing_else(tmp_path: Path) -> None:
     folders = tuple(f"{part}/" for part in PARTS)
     ours = [name for name in listed.stdout.splitlines() if name.startswith(folders) and (ROOT / name).is_file()]
     copied = tmp_path / "checkout"
-    for file in [*ours, "hedgerow/__init__.py", "hedgerow/py.typed", "pyproject.toml", "README.md", "LICENSE"]:
+    for file in [
+        *ours,
+        "hedgerow/__init__.py",
+        "hedgerow/py.typed",
+        "pyproject.toml",
+        "README.md",
+        "LICENSE",
+        "NOTICE",
+    ]:
         (copied / file).parent.mkdir(parents=True, exist_ok=True)
         (copied / file).write_bytes((ROOT / file).read_bytes())
     for part in PARTS:
@@ -181,7 +189,8 @@ def test_a_wheel_installs_hedgerow_and_nothing_else(tmp_path: Path) -> None:
         archive.extractall(tmp_path / "installed")
     assert {name.split("/")[0].split("-")[0] for name in names} == {"hedgerow"}
     assert {f"hedgerow/{file}" for file in ours if not file.endswith(".md")} <= names
-    assert any(name.endswith("licenses/LICENSE") for name in names)
+    for terms in ("LICENSE", "NOTICE"):
+        assert any(name.endswith(f"licenses/{terms}") for name in names)
     code = "import hedgerow.proxy.cli, hedgerow.lexicon; hedgerow.lexicon.load(); print(hedgerow.proxy.cli.__file__)"
     run = [sys.executable, "-P", "-c", f"import sys; sys.path.insert(0, {str(tmp_path / 'installed')!r}); {code}"]
     done = subprocess.run(run, cwd=tmp_path, env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=True)
