@@ -60,6 +60,9 @@ def same_shape(**named: FloatArray) -> tuple[FloatArray, ...]:
 
 def sample(**named: FloatArray) -> tuple[FloatArray, ...]:
     """The columns of one sample: of equal length, one-dimensional, not empty; a scalar becomes a constant column."""
+    if len({array.shape for array in named.values() if array.ndim}) > 1:  # one label is no column of labels
+        shapes = ", ".join(f"{name} {array.shape}" for name, array in named.items())
+        raise ShapeError(f"shapes do not fit together: {shapes}")
     arrays = tuple(np.atleast_1d(array) for array in same_shape(**named))
     if arrays[0].ndim != 1 or arrays[0].size == 0:
         raise ShapeError(f"{', '.join(named)} must be one-dimensional and not empty, got shape {arrays[0].shape}")

@@ -95,7 +95,10 @@ class Calibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sciki
     def predict_proba(self, p: ArrayLike) -> Floats:
         """Probabilities of being wrong and right, shape (n, 2)."""
         check_is_fitted(self)
-        right = self.fitted_.map.means(_column(p))
+        alpha, beta = _betas(_column(p))
+        right = self.fitted_.map.means(
+            alpha / (alpha + beta)
+        )  # computed as in `fit`, so that equal values meet their own knot
         return np.column_stack([1.0 - right, right])
 
     def predict(self, p: ArrayLike) -> NDArray[np.int64]:

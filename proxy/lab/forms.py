@@ -15,8 +15,12 @@ from ..types import Json
 
 NAMES: Mapping[str, tuple[str, ...]] = {
     "question": ("question", "prompt", "problem", "query", "text"),
-    "gold": ("gold", "answer", "answers", "golden_answers", "correct answers", "target", "reference"),
-    "wrong": ("wrong", "incorrect answers"),
+    "gold": (
+        "gold", "golden_answers", "correct answers", "correct_answers", "target", "reference", "ground_truth", "ideal", "expected_answer", "correct_answer", "answers",
+        "answer",
+    ),
+    "wrong": ("wrong", "incorrect answers", "incorrect_answers"),
+    "judged": ("response", "model_answer", "model_response", "prediction", "generated_answer", "output"),
     "choices": ("choices", "options"),
     "samples": ("samples", "responses", "generations", "completions"),
     "correct": ("correct", "label", "is_correct", "y"),
@@ -33,8 +37,13 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "question_hash": ("question_hash",),
     "dataset": ("dataset",),
     "propensity": ("propensity",),
-}
-"""Accepted names of each field, in any case. The first one with a value is used."""
+}  # fmt: skip
+"""Accepted names of each field, in any case. The first one with a value is used.
+
+"answer" comes last, because it is often the model's own; `judged` is the answer that a label beside it is of.
+"""
+_SEPARATED = ("correct answers", "incorrect answers")
+"""Columns of TruthfulQA.csv, whose cells hold several answers between semicolons."""
 _NUMBERS = ("confidence", "alpha", "beta", "raw_alpha", "raw_beta", "propensity")
 _LISTS = ("samples", "gold", "wrong", "choices", "cluster_ids", "counts")
 _NUMBERED = re.compile(r"(?:sample|response|generation|completion)[_ ]?(\d{1,4})", re.IGNORECASE)
@@ -57,13 +66,19 @@ def in_one_form(content: Mapping[str, Any]) -> Json:
     by_name = {str(name).strip().lower(): name for name in content}
     form = {str(name): value for name, value in content.items()}
     for part, names in NAMES.items():
-        held = [content[by_name[name]] for name in names if name in by_name]
+        held = [_split(name, content[by_name[name]]) for name in names if name in by_name]
         if held:
             form[part] = _value(part, next((value for value in held if value not in (None, "")), None))
     form["gold_name"] = next((by_name[name] for name in NAMES["gold"] if content.get(by_name.get(name, ""))), "")
     if form.get("samples") is None and (numbered := _numbered(content)):
         form["samples"] = numbered
     return form
+
+
+def _split(name: str, value: Any) -> Any:
+    if name not in _SEPARATED or not isinstance(value, str) or value.lstrip().startswith("["):
+        return value
+    return [answer.strip() for answer in value.split(";") if answer.strip()]
 
 
 def _value(part: str, value: Any) -> Any:

@@ -80,27 +80,37 @@ def _asked(prompt: object) -> str:
 def _harness_rows(objects: Iterable[tuple[int, Json | Other]]) -> Iterator[tuple[int, Json | Other]]:
     """One row for each document; of several filters of a task, the first in the file is used."""
     chosen: object = None
+    seen: set[object] = set()
     for line, content in objects:
         if not isinstance(content, dict):
             yield line, content
             continue
         chosen = content.get("filter") if chosen is None else chosen
-        if content.get("filter") == chosen:
+        document = content.get("doc_hash") or content.get("doc_id")
+        if content.get("filter") == chosen and ("filter" in content or document not in seen):
+            seen.add(document)
             yield line, _harness_row(content)
 
 
 def _harness_row(content: Json) -> Json:
-    row: Json = {"id": content.get("doc_id"), "question": _question_of(content)}
+    # tasks that are put in one file each begin at 0, so the hash of the document tells them apart
+    row: Json = {"id": content.get("doc_hash") or content.get("doc_id"), "question": _question_of(content)}
     filtered = content.get("filtered_resps")
     likelihoods = _likelihoods(filtered)
     if likelihoods is not None:
+        if len(likelihoods) < 2 or not any(map(math.isfinite, likelihoods)) or any(map(math.isnan, likelihoods)):
+            return row | {"likelihoods (fewer than two, or not numbers)": likelihoods, "correct": content.get("acc")}
         best = max(likelihoods)
         confidence = 1.0 / sum(math.exp(likelihood - best) for likelihood in likelihoods)
         right = str(content.get("target")) == str(likelihoods.index(best))
         return row | {"confidence": confidence, "correct": content.get("acc", right)}
     drawn = _texts(content.get("resps"))
-    kept = _texts(filtered)
+    kept = ["" if text == _NOT_FOUND else text for text in _texts(filtered)]
     return row | {"samples": kept if len(kept) == len(drawn) else drawn, "gold": _targets(content.get("target"))}
+
+
+_NOT_FOUND = "[invalid]"
+"""What a filter puts where it finds no answer."""
 
 
 def _question_of(content: Json) -> str:
@@ -118,7 +128,7 @@ def _question_of(content: Json) -> str:
 
 def _likelihoods(filtered: object) -> list[float] | None:
     """Log-likelihoods of the choices, [[log-likelihood, is greedy], ...], possibly logged as strings; None if answers were generated."""
-    if not isinstance(filtered, list) or len(filtered) < 2:
+    if not isinstance(filtered, list) or not filtered:
         return None
     pairs = [
         pair for pair in filtered if isinstance(pair, list) and len(pair) == 2 and str(pair[1]) in ("True", "False")
@@ -126,10 +136,9 @@ def _likelihoods(filtered: object) -> list[float] | None:
     if len(pairs) < len(filtered):
         return None
     try:
-        likelihoods = [float(pair[0]) for pair in pairs]
+        return [float(pair[0]) for pair in pairs]
     except (TypeError, ValueError):
         return None
-    return likelihoods if all(map(math.isfinite, likelihoods)) else None
 
 
 def _texts(responses: object) -> list[str]:

@@ -18,6 +18,7 @@ from ...calibration import Beta
 from ...calibration.fitting import MeasuredBy, first_part
 from ...calibration.metrics.bootstrap import Groups, groups_of
 from ..clustering.clusterer import RuleClusterer
+from ..clustering.rules import judge_pair
 from ..errors import StepFailed
 from ..grading.alias import alias_grade
 from ..protocols import Clusterer, ConfidenceSignal
@@ -182,6 +183,8 @@ async def _settle_usable(
         return row, *await _settle(row, equivalence, signals)
     except StepFailed as failed:
         return BadRow(line, failed.detail or failed.reason), [], None
+    except ValueError as refused:
+        return BadRow(line, str(refused)), [], None
 
 
 async def _settle(
@@ -192,11 +195,23 @@ async def _settle(
         return [row.raw] * len(signals), row.correct
     clustering = await _cluster(row, equivalence)
     raw = [await signal.measure(row.question, row.samples, clustering) for signal in signals]
-    verdict = row.verdict_of(clustering.draft_index)
+    verdict, draft = row.verdict_of(clustering.draft_index), row.samples[clustering.draft_index].text
+    if row.correct is not None and row.judged and not _is_of(row, draft):
+        raise ValueError(_OTHER_ANSWER)
     if verdict is not None or not row.gold:
         return raw, verdict
-    grade = alias_grade(row.question, row.samples[clustering.draft_index].text, row.gold, row.wrong)
-    return raw, grade.correct == 1.0
+    return raw, alias_grade(row.question, draft, row.gold, row.wrong).correct == 1.0
+
+
+_OTHER_ANSWER = (
+    "its label is of 'response', which is another answer than the most frequent one, whose confidence is measured; "
+    "leave the label out where there are right answers ('gold'), or skip the row"
+)
+
+
+def _is_of(row: Sampled, draft: str) -> bool:
+    """Whether the answer that a label names is the draft, in these or other words."""
+    return row.judged.strip() == draft.strip() or judge_pair(row.question, row.judged, draft).same is True
 
 
 async def _cluster(row: Sampled, equivalence: Clusterer) -> Clustering:

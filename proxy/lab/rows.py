@@ -111,7 +111,8 @@ class Sampled(BaseModel):
         cluster_ids: which samples mean the same, if the row says so.
         gold, wrong: answers known to be right and wrong; they grade the draft if there is no label.
         gold_name: the field with the right answers.
-        correct: the label of the draft, if the row has one.
+        correct: the label of the draft, or of `judged`, if the row has one.
+        judged: the answer that `correct` is of, where the row names one ('response'); "" if it does not.
         answer_id: of the question, if the row has one.
         labels: the label of each sample, if given; that of the draft counts if `correct` is None.
     """
@@ -125,6 +126,7 @@ class Sampled(BaseModel):
     gold_name: str = ""
     wrong: KnownTexts = ()
     correct: Label = None
+    judged: Text = ""
     labels: tuple[Label, ...] = ()
     model: Text = ""
     answer_id: Name = ""
