@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -21,6 +22,47 @@ DOUBT_WEIGHT = 4.0
 
 "I am not sure. It was Pinter." sounds unsure.
 """
+
+
+_SHARE = r"(?<![\d.])(?:(?P<percent>\d{1,3}(?:\.\d+)?)\s?(?:%|per ?cent\b)|(?P<part>\d{1,3}(?:\.\d+)?)\s?(?:/|out of|in)\s?(?P<whole>10{1,2})\b|(?P<decimal>0?\.\d+|[01]\.0+))"
+_ABOUT = r"(?:about |around |only |roughly |maybe |perhaps |just |at |some |a )*"
+_STATED = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"(?<!not )(?<!n't ){_SHARE}\s(?:sure|certain|confident|positive)\b",
+        rf"{_SHARE}\s(?:confidence|certainty)\b",
+        rf"\b(?:confidence|certainty)(?: level| score| rating)?(?: here| in this)?(?:\s(?:is|of)|\s?[:=])\s?\W?{_ABOUT}{_SHARE}",
+        rf"\b(?:a|an|the)\s{_ABOUT}{_SHARE}\s(?:chance|probability|likelihood)(?=\s(?:that|it|this|he|she|they|of being)\b|\W*$)",
+        rf"\b(?:probability|likelihood|chance)s?(?:\s(?:that|of (?:it|this|that))\s[^.;]{{0,80}}?)?(?:\s(?:is|are|being)|\s?[:=])\s{_ABOUT}{_SHARE}",
+        rf"\bit(?:'s| is| was)\s{_ABOUT}{_SHARE}\s(?:likely|probable|certain)\b",
+        r"\bodds (?:are|of)\s(?P<part>\d{1,4})\s?(?:to|:|-)\s?(?P<against>\d{1,4})\b",
+        r"\b(?:confidence|certainty)(?: level)?\s?[:=]\s?\W?(?P<word>very low|low|medium|moderate|high|very high)\b",
+    )
+)
+"""Confidence that a sentence states of its own claim, as a number or on a scale; chances that are its content ("a 30 % chance of rain") are not."""
+_SCALE = {"very low": 0.1, "low": 0.25, "medium": 0.5, "moderate": 0.5, "high": 0.8, "very high": 0.92}
+
+
+def stated(sentence: str) -> float | None:
+    """The confidence that a sentence states in a number or on a scale, in [0, 1]; None where it states none.
+
+    >>> stated("I'm only 20% sure it is Paris."), stated("Confidence: 2/10"), stated("The odds are 1 to 9."), stated("20 % of people are sure.")
+    (0.2, 0.2, 0.1, None)
+    """
+    found = next((match for pattern in _STATED if (match := pattern.search(sentence))), None)
+    if found is None:
+        return None
+    by = {name: value for name, value in found.groupdict().items() if value is not None}
+    if "word" in by:
+        return _SCALE[by["word"].lower()]
+    numbers = {name: float(value) for name, value in by.items()}
+    if "percent" in numbers:
+        value = numbers["percent"] / 100
+    elif "decimal" in numbers:
+        value = numbers["decimal"]
+    else:
+        value = numbers["part"] / max(1.0, numbers.get("whole", numbers["part"] + numbers.get("against", 0.0)))
+    return value if value <= 1.0 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +117,7 @@ def perceive(text: str, language: str = "en", own: Own | None = None) -> Perceiv
     -------
     Perceived
         A sentence without a hedge or booster reads as `no-hedge`; one whose only cue is an entry of the lexicon as that
-        entry; any other by the fitted model. The whole is the weighted mean over sentences; unsure ones weigh more.
+        entry; any other by the fitted model. One that states a number of its own ("20 % sure") reads as that number. The whole is the weighted mean over sentences; unsure ones weigh more.
 
     Raises
     ------
@@ -92,10 +134,18 @@ def perceive(text: str, language: str = "en", own: Own | None = None) -> Perceiv
     """
     check_language(language)
     check_readable(text)
+    english = language == "en"
     own = own if own is not None and own.language == language else None
     beta_of = partial(_beta if language == "en" else _beta_of_spans, plain=_plain(language, own))
     read = tuple(
-        Sentence(m.start, m.end, text[m.start : m.end], beta_of(m), m.spans) for m in mark(text, language, own)
+        Sentence(
+            m.start,
+            m.end,
+            sentence := text[m.start : m.end],
+            (english and _stated_beta(sentence)) or beta_of(m),
+            m.spans,
+        )
+        for m in mark(text, language, own)
     )
     return Perceived(_together([sentence.beta for sentence in read]), read)
 
@@ -111,6 +161,14 @@ def check_readable(text: str) -> None:
 
 def _plain(language: str, own: Own | None) -> Beta:
     return own.plain if own else load(language=language)[NO_HEDGE].beta
+
+
+def _stated_beta(sentence: str) -> Beta | None:
+    value = stated(sentence) if any(map(str.isdigit, sentence)) or ":" in sentence or "=" in sentence else None
+    if value is None:
+        return None
+    mean = min(max(value, 0.01), 0.99)
+    return Beta.from_mean(mean, model().concentration(mean))
 
 
 def _beta(sentence: Marked, plain: Beta) -> Beta:
