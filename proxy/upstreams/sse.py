@@ -16,7 +16,7 @@ from ..types import Json
 STREAM = "text/event-stream"
 DONE = b"data: [DONE]\n\n"
 KEEP_ALIVE = b": keep-alive\n\n"
-_END = re.compile(rb"\n\r?\n")
+_END = re.compile(rb"\n\r?\n|\r\r")
 
 
 class Reader:

@@ -225,7 +225,7 @@ def _streams(draw: Any) -> tuple[dict[str, Any], list[Any]]:
     return answer | {"choices": [choice], "usage": usage}, chunks
 
 
-@given(stream=_streams(), blank=st.sampled_from([b"\n\n", b"\r\n\r\n"]))
+@given(stream=_streams(), blank=st.sampled_from([b"\n\n", b"\r\n\r\n", b"\r\r"]))
 def test_an_answer_in_the_manner_of_any_provider_is_itself(stream: tuple[Any, list[Any]], blank: bytes) -> None:
     """Names said once, again or emptied later; calls with their own index, with one for all, or with none; reports at the end."""
     answer, chunks = stream
