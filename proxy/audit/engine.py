@@ -222,6 +222,12 @@ def empty_log(connection: sa.Connection) -> None:
             connection.exec_driver_sql(f"PRAGMA busy_timeout = {DEAD_AFTER_S * 1000}")
 
 
+def said_by_driver(error: BaseException | None) -> str | None:
+    """The first line of what the database says of an error of its own, not of a row's, whose values it may quote; None if it says nothing."""
+    said = str(getattr(error, "orig", None) or "").strip()
+    return said.splitlines()[0] if said else None
+
+
 def is_reachable(engine: sa.Engine) -> bool:
     """Whether the database answers a query now."""
     try:

@@ -23,7 +23,7 @@ import structlog
 from ..supervision import Supervisor
 from . import chain
 from .chain import GENESIS, Head
-from .engine import empty_log
+from .engine import empty_log, said_by_driver
 from .entry import Entry, Prepared
 from .hours import drop_sums
 from .operators import note_change
@@ -423,7 +423,8 @@ class Writer:
         self._disconnect()
         self._next_try = time.monotonic() + RETRY_S
         if self.down is None:
-            log.error("audit_store_down", error=type(error).__name__)
+            reason = said_by_driver(error) or getattr(error, "strerror", None)
+            log.error("audit_store_down", error=type(error).__name__, reason=reason)
         self.down = error
 
 

@@ -13,7 +13,7 @@ import anyio.to_thread
 import structlog
 
 from ..audit import leases
-from ..audit.engine import shown_address
+from ..audit.engine import said_by_driver, shown_address
 from ..audit.spool import unwritable
 from ..audit.store import AuditStore, open_store, purge_regularly, sum_up_regularly, tell_ends_regularly, watch_clock
 from ..config import Settings
@@ -114,10 +114,7 @@ def _start_loops(base: Services, reloader: ConfigReloader) -> None:
 
 def store_failure(settings: Settings, error: StoreError) -> str:
     """One sentence, without a password, that says why the store cannot be opened and what to change."""
-    driver = getattr(error.__cause__, "orig", None)  # the database's own message
-    reason = (
-        str(driver).strip().splitlines()[0] if driver is not None and str(driver).strip() else str(error).rstrip(".")
-    )
+    reason = said_by_driver(error.__cause__) or str(error).rstrip(".")
     address = shown_address(settings.audit)
     return f"audit.url is {address}: {reason}; start that database, make it writable, or change audit.url"
 

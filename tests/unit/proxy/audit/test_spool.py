@@ -158,7 +158,8 @@ async def _while_down(opened: AuditStore, take_down: Callable[[], None], work: C
     """Work while the store is down; SQLite's writer looks at its disk when it connects."""
     await asyncio.to_thread(take_down)
     if opened.engine.dialect.name == "sqlite":
-        opened.writer._connection and opened.writer._connection.exec_driver_sql("PRAGMA max_page_count = 1")
+        connection = opened.writer._connection
+        connection and connection.connection.execute("PRAGMA max_page_count = 1")  # without beginning a transaction
     return await work()
 
 
@@ -189,6 +190,7 @@ def test_rows_wait_in_the_spool_and_are_replayed(breakable: Breakable, lines: An
     assert store.lost == []
     assert list(store.settings.spool.iterdir()) == []
     assert (len(lines.of("audit_store_down")), len(lines.of("audit_store_back"))) == (1, 1)
+    assert lines.of("audit_store_down")[0]["reason"]
 
 
 def test_a_row_that_may_not_wait_is_refused(breakable: Breakable) -> None:
