@@ -70,6 +70,7 @@ class Calibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sciki
             0 or 1 (False or True), 1 = right.
         sample_weight : array_like, shape (n,), optional
             >= 0: how many answers each row stands for. Rows of weight 0 are left out, and there is no cross-validation with weights.
+            The bins of `histogram` hold equal numbers of rows, whatever these weigh.
 
         Raises
         ------

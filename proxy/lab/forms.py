@@ -44,6 +44,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
 """
 _SEPARATED = ("correct answers", "incorrect answers")
 """Columns of TruthfulQA.csv, whose cells hold several answers between semicolons."""
+_WEIGHTS = frozenset({"weight", "weights", "sample_weight"})
 _NUMBERS = ("confidence", "alpha", "beta", "raw_alpha", "raw_beta", "propensity")
 _LISTS = ("samples", "gold", "wrong", "choices", "cluster_ids", "counts")
 _NUMBERED = re.compile(r"(?:sample|response|generation|completion)[_ ]?(\d{1,4})", re.IGNORECASE)
@@ -73,6 +74,20 @@ def in_one_form(content: Mapping[str, Any]) -> Json:
     if form.get("samples") is None and (numbered := _numbered(content)):
         form["samples"] = numbered
     return form
+
+
+def labelled_form(content: Mapping[str, Any]) -> Json:
+    """A row with a label `in_one_form`.
+
+    Raises:
+        ValueError: it has a weight other than 1. Rows count once here, and a promise would be granted for other answers than it is of.
+    """
+    for name, weight in content.items():
+        if str(name).strip().lower() in _WEIGHTS and weight not in (None, "", 1, "1", "1.0"):
+            raise ValueError(
+                f"{name!r}: rows have no weights here, found {str(weight)[:20]}; repeat the row so often, or leave the column out"
+            )
+    return in_one_form(content)
 
 
 def _split(name: str, value: Any) -> Any:

@@ -31,7 +31,7 @@ from ..errors import InputError
 from ..services.active_map import ActiveMaps
 from ..types import Json
 from .datasets import BadRow, read_objects
-from .forms import found_in, in_one_form, names_of
+from .forms import found_in, labelled_form, names_of
 from .rows import confidence_of, is_picked
 
 PICKED_ROWS = "picked by the review queue for their confidence"
@@ -238,7 +238,7 @@ def _parsed(content: Mapping[str, Any], with_map: bool) -> _LabelledRow:
     Raises:
         ValueError: it cannot be used; the message is the reason.
     """
-    form = in_one_form(content)
+    form = labelled_form(content)
     if "correct" not in form:
         raise ValueError(f"expected a label: one of {names_of('correct')}. {found_in(content)}")
     correct = None if form["correct"] is None else _share("correct", form["correct"])

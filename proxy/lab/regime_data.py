@@ -16,7 +16,7 @@ from ...calibration.regimes.vectors import Vectors, vectors
 from ..clustering.embeddings import Encoder
 from ..errors import InputError, StepFailed
 from .datasets import BadRow
-from .forms import found_in, in_one_form, names_of
+from .forms import found_in, labelled_form, names_of
 from .rows import confidence_of
 
 AT_A_TIME = 256
@@ -96,7 +96,7 @@ def _parse(content: Mapping[str, Any]) -> RegimeRow | None:
     Raises:
         ValueError: with the reason.
     """
-    form = in_one_form(content)
+    form = labelled_form(content)
     if "correct" not in form:
         raise ValueError(f"expected a label: one of {names_of('correct')}. {found_in(content)}")
     correct = form["correct"]

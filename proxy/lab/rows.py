@@ -20,7 +20,7 @@ from pydantic import (
 from ...calibration import Beta
 from ..types import Json, Sample
 from .datasets import BadRow, Label, Source, Text, parse_each, read_objects
-from .forms import found_in, in_one_form, names_of
+from .forms import found_in, labelled_form, names_of
 
 WORTH = 10.0
 """Number of answers that a confidence without counts is worth: the concentration of its Beta."""
@@ -162,7 +162,7 @@ def parse_row(content: Mapping[str, Any]) -> Row:
     Raises:
         ValueError: the row cannot be used; the message is the reason.
     """
-    form = in_one_form(content)
+    form = labelled_form(content)
     held = confidence_of(form)
     try:
         if held is None:
@@ -191,7 +191,7 @@ def confidence_of(form: Json, *, served: bool = False) -> tuple[Beta, bool] | No
     Counts of agreeing and other answers make a Beta, even 20 : 0.
 
     Args:
-        form: the row, as returned by `in_one_form`.
+        form: the row, as returned by `labelled_form`.
         served: for a row with both, use the confidence that the answer was served at; else the raw one.
 
     Raises:

@@ -88,6 +88,18 @@ def test_questions_of_tasks_put_together_stay_apart(tmp_path):
     assert [row["id"] for _, row in read_objects(path)] == ["a", "b"]
 
 
+def test_a_weight_is_refused_by_name_and_never_ignored(tmp_path):
+    """A promise on weighted rows would be granted for other answers than it is of; a weight of 1 says nothing."""
+    row = {"confidence": 0.9, "correct": True}
+    with pytest.raises(ValueError, match="'sample_weight': rows have no weights here, found 20"):
+        parse_row(row | {"sample_weight": 20})
+    assert parse_row(row | {"weight": 1}).correct is True
+
+
+def test_names_of_the_package_are_those_it_offers():
+    assert [name for name in dir(hedgerow) if not name.startswith("__")] == sorted(hedgerow.__all__)
+
+
 def test_one_label_is_not_a_column_of_labels():
     with pytest.raises(ShapeError, match="do not fit"):
         smooth_ece([0.95, 0.8, 0.3], [1])
