@@ -1,36 +1,32 @@
 """Fit what a sentence does, on labelled sentences of real answers: `python -m benchmarks.fits.reading_acts [--check]`.
 
-The sentences are those of tests/data/claims.tsv, each with its kind. One softmax reads words, parse and question (lexicon/data/reading/acts.npz), another words
-and question alone, for readers without a parser (plain.npz). The threshold of each is set by folds of whole prompts; `held`, `last` and `unseen` are measured and nothing else.
+The sentences are those of tests/data/claims.tsv, each with its kind, and those of the answers of tests/data/acts.jsonl, each with its act. One softmax reads words, parse and question (lexicon/data/reading/acts.npz), another words
+and question alone, for readers without a parser (plain.npz). `held`, `last`, `unseen` and `apart` are measured and nothing else.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import get_args
 
 import numpy as np
 
 from benchmarks import ROOT
 from benchmarks.fits.softmax import fit_softmax
 from hedgerow.lexicon.reading import features, parsing, segments
-from hedgerow.lexicon.reading.local import DATA, SEEKS, seeks_claim
+from hedgerow.lexicon.reading.local import ACTS, DATA, seeks_claim
 from hedgerow.lexicon.reading.reading import Act, Span
 from hedgerow.lexicon.reading.softmax import Softmax
+from hedgerow.proxy.rewriting.policy import SURE_ENOUGH
 
 LABELLED = ROOT / "tests" / "data" / "claims.tsv"
-FITTED = frozenset({"tuned", "fresh", "later", "newest", "more"})
+ANSWERS = ROOT / "tests" / "data" / "acts.jsonl"
+FITTED = frozenset({"tuned", "fresh", "later", "newest", "more", "fitted"})
 """Splits that are learnt from. `more` is of sentences that an earlier gate called claims or nearly did, so nothing is measured on it."""
-MEASURED = ("held", "last", "unseen")
-PRECISION = 0.975
-"""Of what is called a statement in the fitted part, by folds, so much must be one."""
-FOLDS = 5
-ACTS: tuple[Act, ...] = get_args(Act)
+MEASURED = ("held", "last", "unseen", "apart")
 OF_KIND: dict[str, Act] = {
     "fact": "states", "definition": "states", "opinion": "advises", "advice": "advises", "safety": "advises", "instructs": "instructs",
     "question": "asks", "refusal": "declines", "presents": "presents", "heading": "presents", "code": "presents", "own work": "speaks",
@@ -42,13 +38,13 @@ Features = Callable[["Labelled"], list[str]]
 
 @dataclass(frozen=True)
 class Labelled:
-    """A labelled sentence with its question, and its parse; `reaches`: its request asks for what can be right or wrong, and the answer has no code."""
+    """A labelled sentence with its question, the probability that this asks for what can be right or wrong, and its parse."""
 
     split: str
     claim: str
     kind: str
     prompt: str
-    reaches: bool
+    seeks: float
     question: str
     text: str
     parsed: parsing.Parsed
@@ -58,14 +54,26 @@ class Labelled:
         return OF_KIND.get(self.kind)
 
 
+def read_answers(path: Path = ANSWERS) -> Iterator[Labelled]:
+    """The sentences of whole answers that were labelled one by one, as many as have a label."""
+    kind_of = {act: kind for kind, act in reversed(OF_KIND.items())}
+    for row in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
+        text, question, acts = row["answer"], row["question"], row["acts"].split()
+        found, seeks = segments.segments(text), seeks_claim(question)
+        parsed = parsing.parser().parse(text, found[: len(acts)], segments.inline_opaque(text))
+        for segment, act, parse in zip(found, acts, parsed, strict=False):
+            claim, words = "yes" if act == "states" else "no", text[segment.start : segment.end]
+            yield Labelled(row["split"], claim, kind_of[act], row["id"], seeks, question, words, parse)
+
+
 def read(path: Path = LABELLED) -> list[Labelled]:
     """All labelled sentences, parsed."""
     parser, rows = parsing.parser(), [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
     return [
-        Labelled(split, claim, kind, row.split("::")[0], fenced == "-" and seeks_claim(question) >= SEEKS, question, text,
+        Labelled(split, claim, kind, row.split("::")[0], seeks_claim(question), question, text,
                  parser.parse(text, [Span(0, len(text))], segments.inline_opaque(text))[0])
-        for split, claim, kind, _, row, fenced, question, text in rows
-    ]  # fmt: skip
+        for split, claim, kind, _, row, _, question, text in rows
+    ] + list(read_answers())  # fmt: skip
 
 
 def with_parse(row: Labelled) -> list[str]:
@@ -89,26 +97,10 @@ def probabilities(model: Softmax, names: Sequence[Sequence[str]]) -> np.ndarray:
     return np.array([model.probabilities(some) for some in names])
 
 
-def by_folds(rows: Sequence[Labelled], names: Sequence[Sequence[str]]) -> np.ndarray:
-    """Each sentence's probabilities by weights of other prompts."""
-    fold = np.array([int(hashlib.sha256(row.prompt.encode()).hexdigest(), 16) % FOLDS for row in rows])
-    result = np.zeros((len(rows), len(ACTS)))
-    for k in range(FOLDS):
-        apart, here = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-        result[here] = probabilities(fit([rows[i] for i in apart], [names[i] for i in apart]), [names[i] for i in here])
-    return result
-
-
-def lowest_threshold(states: np.ndarray, claimed: np.ndarray) -> float:
-    """The lowest probability from which enough of what is called a statement is one."""
-    order = np.argsort(-states)
-    precise = np.flatnonzero(np.cumsum(claimed[order]) >= PRECISION * np.arange(1, len(order) + 1))
-    return round(float(states[order[precise[-1]]]), 3)
-
-
-def figures(rows: Sequence[Labelled], p: np.ndarray, threshold: float) -> str:
-    """Precision and recall of statements; sentences that may be taken either way count in neither."""
-    called, yes = p[:, 0] >= threshold, np.array([row.claim == "yes" for row in rows])
+def figures(rows: Sequence[Labelled], p: np.ndarray) -> str:
+    """Precision and recall of what a route marks (`policy.SURE_ENOUGH`); sentences that may be taken either way count in neither."""
+    needed = [next(states for seeks, states in SURE_ENOUGH if row.seeks >= seeks) for row in rows]
+    called, yes = p[:, 0] >= np.array(needed), np.array([row.claim == "yes" for row in rows])
     clear = np.array([row.claim != "either" for row in rows])
     acts = [(p[i].argmax() == ACTS.index(row.act)) for i, row in enumerate(rows) if row.act]
     right = int((called & yes).sum())
@@ -118,36 +110,25 @@ def figures(rows: Sequence[Labelled], p: np.ndarray, threshold: float) -> str:
     )
 
 
-def learn(rows: list[Labelled], of: Features, name: str, write: bool) -> float:
-    """Fit one softmax, say how good it is, and keep it; its threshold."""
+def learn(rows: list[Labelled], of: Features, name: str, write: bool) -> None:
+    """Fit one softmax, say how good it is, and keep it."""
     kept = {row.prompt for row in rows if row.split not in FITTED}
     fitted = [row for row in rows if row.split in FITTED and row.act and row.prompt not in kept]
-    names = [of(row) for row in fitted]
-    p = by_folds(fitted, names)
-    measured = np.array([row.split != "more" and row.reaches for row in fitted])
-    threshold = lowest_threshold(p[measured, 0], np.array([row.claim == "yes" for row in fitted])[measured])
-    print(
-        f"{name}: threshold {threshold}; by folds, {figures([r for r, m in zip(fitted, measured, strict=True) if m], p[measured], threshold)}"
-    )
-    model = fit(fitted, names)
+    model = fit(fitted, [of(row) for row in fitted])
+    print(f"{name}: {len(fitted)} sentences")
     for splits in (*((split,) for split in MEASURED), MEASURED):
-        some = [row for row in rows if row.split in splits]
-        for name, part in (("every sentence", some), ("what reaches it", [row for row in some if row.reaches])):
-            print(
-                f"  {' + '.join(splits)}, {name}: {figures(part, probabilities(model, [of(row) for row in part]), threshold)}"
-            )
+        for least in (0.0, SURE_ENOUGH[0][0]):
+            some = [row for row in rows if row.split in splits and row.seeks >= least]
+            p = probabilities(model, [of(row) for row in some])
+            print(f"  {' + '.join(splits)}, requests that ask with {least} or more: {figures(some, p)}")
     if write:
         model.save(DATA / f"{name}.npz")
-    return threshold
 
 
 def main() -> None:
     rows, write = read(), "--check" not in sys.argv
-    thresholds = {name: learn(rows, of, name, write) for name, of in (("acts", with_parse), ("plain", without_parse))}
-    if write:
-        path = DATA / "thresholds.json"
-        old = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        path.write_text(json.dumps(old | thresholds, indent=1) + "\n", encoding="utf-8")
+    for name, of in (("acts", with_parse), ("plain", without_parse)):
+        learn(rows, of, name, write)
 
 
 if __name__ == "__main__":

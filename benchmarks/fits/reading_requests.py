@@ -18,7 +18,7 @@ from hedgerow.lexicon.reading import features
 from hedgerow.lexicon.reading.local import DATA
 
 TESTS = ROOT / "tests" / "data"
-SHARES = {"reading": 1.0, "prompts": 1.0, "source": 0.6, "rules": 0.4}
+SHARES = {"reading": 1.0, "own": 1.0, "prompts": 1.0, "source": 0.6, "rules": 0.4}
 """What a request weighs, by who labelled it."""
 FOLDS, KEPT = 10, 0.89
 """Folds; the share of the requests that a reader says ask which must pass."""

@@ -170,15 +170,22 @@ def of_request(request: str) -> Iterator[str]:
 
 
 def of_words_alone(text: str) -> Iterator[str]:
-    """Words and pairs of words, and the signs of code, formulas and length."""
+    """Words, their beginnings and pairs of words; characters where words are not parted or not Latin; signs of code, formulas and length."""
     small = words_of(text)
     yield from set(small)
     yield from {f"{one} {other}" for one, other in pairwise(small)}
+    yield from {f"{word[:5]}-" for word in small if len(word) > 5}
+    yield from {
+        f"in {word[at : at + 2]}"
+        for word in small
+        if word[0] > "\u0370" and word[0].isalpha()
+        for at in range(min(len(word), 60))
+    }
     signs = {
         "code": _CODE.search(text),
         "formula": _FORMULA.search(text),
         "not ascii": not text.isascii(),
-        "asks": "?" in text,
+        "asks": "?" in text or "？" in text,
     }
     yield from (name for name, there in signs.items() if there)
     yield f"words {min(len(small) // 10, 8)}"

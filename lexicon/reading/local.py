@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import get_args
 
 from ..perception.spotting import Span as Marked
 from ..perception.spotting import spot
@@ -16,13 +19,23 @@ from .reading import Act, OwnHedge, Reading, Sentence, Span
 from .segments import Segment, inline_opaque, opaque, segments
 from .softmax import Softmax
 
+ACTS: tuple[Act, ...] = get_args(Act)
 DATA = Path(__file__).parents[1] / "data" / "reading"
 SHORTEST = 12
 """Characters of a sentence in a language that is not parsed."""
 FEWEST_PROSE = 9
 """Words from which a text is no bare answer ("Paris", "12 km", "In 1912.")."""
-_THRESHOLDS: dict[str, float] = json.loads((DATA / "thresholds.json").read_text(encoding="utf-8"))
-SEEKS = _THRESHOLDS["seeks"]
+BARE: frozenset[Act] = frozenset({"states", "presents", "repeats", "computes", "invents"})
+"""What a bare answer seems to do by its words alone: it is what was asked for."""
+ASKED = 0.8
+"""`Reading.seeks` from which whatever is not a refusal is an answer."""
+SEEMS = 0.6
+"""Probability that a sentence states something in a language whose sentences are not classified."""
+_POLAR = re.compile(r"[\W_]*(?:yes|no|true|false|correct|incorrect)[\W_]*", re.IGNORECASE)
+_SAYS_YES = re.compile(r"[*_]*(?:yes|no)\b", re.IGNORECASE)
+_LETTER = re.compile(r"[\W_]*[A-Za-z][\W_]*")
+"""An option: programs read it."""
+SEEKS: float = json.loads((DATA / "thresholds.json").read_text(encoding="utf-8"))["seeks"]
 """`Reading.seeks` from which a question counts as asking for what can be right or wrong."""
 MOST_READ = 100_000
 """Characters of a text in which sentences are looked for; what follows keeps no sentence."""
@@ -37,13 +50,13 @@ def read(text: str, question: str = "", language: str | None = None) -> Reading:
         language: of the answer, if it is known.
     """
     language = language or known_language_of(text, question)
-    found = segments(text[:MOST_READ])
+    found = _found(text[:MOST_READ])
     inline = inline_opaque(text[:MOST_READ])
     parses = _parsed(text, found, inline) if language == "en" else None
     seeks = seeks_claim(question)
     marked = _own(text[:MOST_READ], language)
     read_acts = [
-        _act(text, segment, question, parses[i] if parses else None, language, len(found))
+        _act(text, segment, question, parses[i] if parses else None, language, bare=len(found) == 1, seeks=seeks)
         for i, segment in enumerate(found)
     ]
     answers = _answers([text[s.start : s.end] for s in found], read_acts, question)
@@ -67,6 +80,12 @@ def read(text: str, question: str = "", language: str | None = None) -> Reading:
     )
 
 
+def _found(text: str) -> Sequence[Segment]:
+    """The segments of a text; one that is all of it is no heading ("**Paris**")."""
+    found = segments(text)
+    return [replace(found[0], block="prose")] if len(found) == 1 and found[0].block == "heading" else found
+
+
 def seeks_claim(question: str) -> float:
     """Probability that a request asks for what can be right or wrong, in [0, 1]. Needs no parser."""
     if not question.strip():
@@ -87,29 +106,43 @@ def _parsed(text: str, found: Sequence[Segment], inline: Sequence[Span]) -> list
 
 
 def _act(
-    text: str, segment: Segment, question: str, parsed: Parsed | None, language: str | None, count: int
+    text: str,
+    segment: Segment,
+    question: str,
+    parsed: Parsed | None,
+    language: str | None,
+    *,
+    bare: bool,
+    seeks: float,
 ) -> tuple[Act, float]:
-    """What a segment does, and the probability that it states something."""
+    """What a segment most likely does, and the probability that it states something; `bare`: it is the whole answer."""
     words = text[segment.start : segment.end]
     if segment.block == "heading":
         return "presents", 0.0
     if segment.block == "quote":
         return "repeats", 0.0
-    bare = count == 1 and len(words.split()) < FEWEST_PROSE and not words.rstrip().endswith(("?", "？", ":"))
+    bare = bare and len(words.split()) < FEWEST_PROSE and not words.rstrip().endswith(("?", "？", ":"))
     if language != "en":
         is_sentence = (
             segment.block == "prose" and words.rstrip('*_"”»)').endswith((".", "。")) and len(words) >= SHORTEST
         )
-        return ("states", 1.0) if bare else ("states", 0.6) if is_sentence and language else ("presents", 0.0)
-    model, threshold = _acts() if parsed is not None else _plain()
-    p = dict(
+        return ("states", 1.0) if bare else ("states", SEEMS) if is_sentence and language else ("presents", 0.0)
+    model = _acts() if parsed is not None else _plain()
+    read_as = dict(
         zip(model.classes, model.probabilities(features.of_sentence(words, question, parsed)).tolist(), strict=True)
     )
-    others: dict[Act, float] = {act: value for act, value in p.items() if act != "states"}  # type: ignore[misc]
-    likeliest = max(others, key=lambda act: others[act])
-    if p["states"] >= threshold or (bare and likeliest in ("presents", "repeats", "computes", "invents")):
-        return "states", p["states"]
-    return likeliest, p["states"]
+    act, states = max(ACTS, key=read_as.__getitem__), read_as["states"]
+    if bare and _LETTER.fullmatch(words):
+        return "presents", 0.0
+    if bare and (act in BARE or _POLAR.fullmatch(words) or (seeks >= ASKED and act != "declines")):
+        return "states", 1.0
+    if _SAYS_YES.match(words) and states >= LEAST_OF_A_YES:
+        return "states", max(states, A_YES)
+    return act, states
+
+
+LEAST_OF_A_YES, A_YES = 0.3, 0.9
+"""A sentence that begins with a yes or no and may state something ("Yes, it is.", not "Yes, I can help!") does so with at least that probability."""
 
 
 def _answers(words: Sequence[str], read_acts: Sequence[tuple[Act, float]], question: str) -> list[float]:
@@ -117,16 +150,18 @@ def _answers(words: Sequence[str], read_acts: Sequence[tuple[Act, float]], quest
     asked = {word for word in features.words_of(features.ends(question)) if len(word) > 3}
     weights = []
     for i, ((act, states), own) in enumerate(zip(read_acts, words, strict=True)):
+        opens = 2.0 if _SAYS_YES.match(own) else 0.0
         shared = len(asked.intersection(features.words_of(own[: features.READ]))) / max(1, len(asked))
-        weights.append(states * 2.0 ** (4 * shared - 0.3 * i) if act == "states" else 0.0)
+        weights.append(states * 2.0 ** (4 * shared - 0.3 * i + opens) if act == "states" else 0.0)
     total = sum(weights)
     return [weight / max(total, 1e-9) if weight else 0.0 for weight in weights]
 
 
 def _declines(sentences: Iterable[Sentence]) -> bool:
-    """Whether a text gives no answer: something declines, and nothing states."""
-    acts = {sentence.act for sentence in sentences}
-    return "declines" in acts and "states" not in acts
+    """Whether a text gives no answer: it begins by declining, or something declines and nothing states."""
+    acts = [sentence.act for sentence in sentences]
+    first = next((act for act in acts if act not in ("presents", "speaks")), None)
+    return first == "declines" or ("declines" in acts and "states" not in acts)
 
 
 def _own(text: str, language: str | None) -> list[OwnHedge]:
@@ -141,13 +176,13 @@ def _own_hedge(span: Marked) -> OwnHedge:
 
 
 @cache
-def _acts() -> tuple[Softmax, float]:
-    return Softmax.load(DATA / "acts.npz"), _THRESHOLDS["acts"]
+def _acts() -> Softmax:
+    return Softmax.load(DATA / "acts.npz")
 
 
 @cache
-def _plain() -> tuple[Softmax, float]:
-    return Softmax.load(DATA / "plain.npz"), _THRESHOLDS["plain"]
+def _plain() -> Softmax:
+    return Softmax.load(DATA / "plain.npz")
 
 
 @cache

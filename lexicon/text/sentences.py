@@ -185,4 +185,6 @@ def _ends_sentence(text: str, start: int, stop: re.Match[str]) -> bool:
 
 def _is_initials(word: str) -> bool:
     """Whether a word is an initial ("J.") or consists of dotted letters ("U.S.", "Ph.D.")."""
-    return word != "I" and (len(word) == 1 or "." in word) and all(p.isalpha() and len(p) < 3 for p in word.split("."))
+    if len(word) == 1:
+        return word != "I" and word.isupper()  # "60 km/h." ends a sentence
+    return "." in word and all(p.isalpha() and len(p) < 3 for p in word.split("."))

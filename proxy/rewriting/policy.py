@@ -107,7 +107,8 @@ def plan(
         must_mark: whether even a sure answer is marked lightly (promises ask for it).
     """
     stating = [sentence for sentence in reading.sentences if may_be_marked(reading, sentence)]
-    if reading.declines or not (stating or claims):
+    is_told = bool(stating) or tells_otherwise(reading)
+    if reading.declines or not (is_told or claims):
         return Plan(reason=Reason.NO_ASSERTION)
     if claims and (marked := _of_claims(reading, claims, bands)) is not None:
         return marked
@@ -115,29 +116,33 @@ def plan(
     if band == "plain" and not must_mark:
         return Plan(reason=Reason.NO_HEDGE_NEEDED)
     band = "light" if band == "plain" else band
-    if not stating:
+    if not is_told:
         return Plan(reason=Reason.NO_ASSERTION)
     prose = [sentence for sentence in stating if sentence.block == "prose"]
-    if not prose or (len(stating) > FEW and band != "light"):
+    if not prose or len(stating) > FEW:
         return Plan(remark=Remark(band, whole)) if band != "light" else Plan(reason=Reason.NO_FRAME)
-    answering = max(prose, key=lambda sentence: (sentence.answers, -sentence.index))
-    return Plan((Mark(answering if len(stating) <= FEW else prose[0], band, whole),))
+    return Plan((Mark(max(prose, key=lambda sentence: (sentence.answers, -sentence.index)), band, whole),))
+
+
+SURE_ENOUGH = ((0.8, 0.6), (0.2, 0.85), (0.0, 0.95))
+"""Probabilities that the request asks for a claim, each with the probability from which a sentence then counts as one (chosen on the part `fitted` of
+tests/data/acts.jsonl).
+"""
+ASKED = SURE_ENOUGH[0][0]
+"""Probability that a request asks for a claim from which a list or a calculation is an answer."""
 
 
 def may_be_marked(reading: Reading, sentence: Sentence) -> bool:
-    """Whether a sentence states, in the answer's own voice, what can be right or wrong: clearly so, or probably in a short answer to a question of fact."""
-    is_answer = len(reading.sentences) <= FEW and reading.seeks >= SEEKS and sentence.states >= PROBABLY
-    is_all = (
-        len(reading.sentences) == 1
-        and reading.seeks >= SEEKS
-        and not is_unmarked(sentence)
-        and sentence.states >= PERHAPS
-    )
-    return (sentence.act == "states" or is_answer or is_all) and sentence.block in ("prose", "item")
+    """Whether a sentence states, in the answer's own voice, what can be right or wrong."""
+    needed = next(states for seeks, states in SURE_ENOUGH if reading.seeks >= seeks)
+    return sentence.states >= needed and sentence.block in ("prose", "item")
 
 
-SEEKS, PROBABLY, PERHAPS = 0.8, 0.9, 0.5
-"""Probabilities that a question asks for a claim, and that a sentence makes one, from which a short answer is marked; the last where it is the whole answer."""
+def tells_otherwise(reading: Reading) -> bool:
+    """Whether a list of names or a calculation is the answer to a request for a claim, though none of its parts states anything."""
+    listed = sum(sentence.block == "item" and sentence.act == "presents" for sentence in reading.sentences)
+    worked_out = any(sentence.act == "computes" for sentence in reading.sentences)
+    return reading.seeks >= ASKED and (listed > 1 or worked_out)
 
 
 def _of_claims(reading: Reading, claims: Sequence[Claimed], bands: Mapping[Band, float]) -> Plan | None:
@@ -153,7 +158,11 @@ def _of_claims(reading: Reading, claims: Sequence[Claimed], bands: Mapping[Band,
         sentence = _sentence_of(reading, claim)
         if sentence is None:
             named += [(claim.name, claim.beta)] if claim.name else []
-        elif sentence.index in marks or not _stands_out(claim, claims) or is_unmarked(sentence):
+        elif (
+            sentence.index in marks
+            or not _stands_out(claim, claims)
+            or (is_unmarked(sentence) and sentence.block != "item")
+        ):
             continue
         elif sentence.block == "prose" and len(marks) < MOST_MARKS:
             marks[sentence.index] = Mark(sentence, band_of(claim.beta.mean, bands), claim.beta)

@@ -27,10 +27,12 @@ _SUBJECTS = frozenset({"nsubj", "nsubjpass", "csubj", "expl"})
 _FINITE = frozenset({"VERB", "AUX"})
 MODALS = frozenset({"may", "might", "could", "can", "must", "should"})
 """Hedges that may be a permission, a possibility or a duty: alone they mark nothing."""
-_CONTRAST = ("but", "however", "still", "yet", "although", "though")
+_CONNECTIVES = ("but", "however", "still", "yet", "although", "though", "so", "thus", "hence", "then")
 _GAP = re.compile(r"[\s,]*")
 _POLAR = re.compile(r"(Yes|No|Yeah|Nope)\b([,.:;!]?)\s*", re.IGNORECASE)
 _LETTER = re.compile(r"[^\W\d_]")
+_TAKES_THAT = re.compile(r"^I(?:['’]m| )[^,:]*[^,: ] $")
+"""An English opening of a clause that reads better with "that" where the clause opens with a phrase."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +94,36 @@ def is_marked(mark: Mark, bands: Mapping[Band, float] = BANDS) -> bool:
     """Whether a sentence says by itself that it is as doubtful as it should sound, or more so."""
     order = list(BANDS)
     return any(
-        own.beta is not None
-        and own.hedge not in MODALS
-        and order.index(band_of(own.beta.mean, bands)) >= order.index(mark.band)
-        for own in mark.sentence.own
+        order.index(band_of(own.beta.mean, bands)) >= order.index(mark.band)
+        or own.beta.mean <= mark.target.mean + NEAR_ENOUGH
+        for own in _doubts(mark.sentence)
+        if own.beta is not None
     )
+
+
+NEAR_ENOUGH = 0.2
+"""How much surer than the target an answer's own words may sound: another hedge beside them would read worse than the difference."""
+
+
+def _doubts(sentence: Sentence) -> list[OwnHedge]:
+    """A sentence's own hedges that are of what it says: not a verb that may be a permission, and none that tells of a number or a thing ("about 30",
+    "the maximum possible break").
+    """
+    return [
+        own
+        for own in sentence.own
+        if own.beta is not None and own.hedge not in MODALS and not _is_of_a_thing(own, sentence.tokens)
+    ]
+
+
+def _is_of_a_thing(own: OwnHedge, tokens: Sequence[Token]) -> bool:
+    held = [token for token in tokens if own.covers(token.start, token.end)]
+    return bool(held) and all(token.dep in ("amod", "quantmod") or tokens[token.head].pos == "NUM" for token in held)
 
 
 def _marked(reading: Reading, mark: Mark, voice: Voice, avoid: Sequence[str]) -> tuple[list[Edit], str] | None:
     """The edits of one sentence and the hedge in them; None where no form has a sure place."""
-    form = _Form.of(reading, mark.sentence)
+    form = None if _doubts(mark.sentence) else _Form.of(reading, mark.sentence)
     seed = reading.words_of(mark.sentence)
     if form is None or (phrase := _phrase(form, mark, voice, avoid, seed)) is None:
         return None
@@ -176,6 +198,16 @@ class _Form:
         at = None if seen.adverb_at is None else start + seen.adverb_at
         return None if at is None else cls(reading, sentence, start, start, drop, adverb_at=at)
 
+    @property
+    def _first(self) -> Token | None:
+        """The first token of its own words."""
+        return next((token for token in self.sentence.tokens if token.start >= self.start), None)
+
+    @property
+    def _leans(self) -> bool:
+        """Whether it opens with a participle ("Born in Paris, she ..."): no clause of ours can stand before that."""
+        return self._first is not None and self._first.pos == "VERB" and self._first.dep == "advcl"
+
     def takes(self, frame: Frame) -> bool:
         """Whether a frame can stand here: none with a second "but" behind an opener, and only one before a yes or no."""
         if self.polar is not None:
@@ -186,6 +218,8 @@ class _Form:
         """The kinds of frames that it takes, best first."""
         if self.bare or self.polar is not None:
             return ("fragment",)
+        if self._leans:
+            return () if self.adverb_at is None else ("adverb",)
         if self.adverb_at is not None and (band == "light" or not self.sentence.tokens):
             return ("adverb", "clause")
         return ("clause",) if band != "doubt" or self.adverb_at is None else ("clause", "adverb")
@@ -212,6 +246,8 @@ class _Form:
         """The words of a frame before a clause or a bare answer, or after the latter."""
         before, _, after = phrase.text.partition("{fragment}" if "{fragment}" in phrase.text else "{clause}")
         made: list[Edit] = []
+        if _TAKES_THAT.search(before) and self._first is not None and self._first.pos in ("ADP", "SCONJ"):
+            before += "that "  # "I think that in 1990, ..."
         if before:
             first = self._first_letter(keeps=self.bare)
             begins = before if self.cut > self.sentence.start else _large(before)
@@ -241,10 +277,12 @@ class _Form:
         is_name_next = re.match(r"\s+[A-Z][a-z]", text[at + len(shown) :]) is not None
         if is_name_next and shown != "The" and (keeps or token is None or token.pos not in ("ADP", "SCONJ", "PRON")):
             return None  # "To Kill a Mockingbird", "A Walk in the Woods"
+        if _is_large_elsewhere(self.reading, shown, at):
+            return None
         if token is None:
             return at if _is_small_elsewhere(self.reading, shown) or _is_small(self.reading, shown) else None
         small = token.pos in SMALL_POS or (
-            token.pos not in ("PROPN", "X") and (not keeps or _is_small_elsewhere(self.reading, shown))
+            _is_small_elsewhere(self.reading, shown) if keeps or token.pos in ("PROPN", "X") else True
         )
         return at if small else None
 
@@ -307,15 +345,30 @@ def _after_opener(reading: Reading, sentence: Sentence) -> tuple[int, bool]:
     if tokens[0].pos in ("ADV", "CCONJ") and len(tokens) > 2:
         if reading.words_of(tokens[1]) == ",":
             return tokens[2].start, True
-        if tokens[0].lemma in _CONTRAST:
+        if tokens[0].lemma in _CONNECTIVES:
             return tokens[1].start, True
+    comma = next((i for i, token in enumerate(tokens[:MOST_OF_AN_OPENER]) if reading.words_of(token) == ","), None)
+    if tokens[0].pos == "ADP" and comma is not None and not any(t.pos in ("PROPN", "NUM") for t in tokens[:comma]):
+        return tokens[comma + 1].start if comma + 1 < len(tokens) else sentence.start, True  # "As a result, "
     return sentence.start, False
+
+
+MOST_OF_AN_OPENER = 5
+"""Tokens of a phrase before a sentence that a hedge may follow ("As a result, ", "On the other hand, "): without names and numbers, so that no doubt is of these."""
 
 
 def _is_small_elsewhere(reading: Reading, word: str) -> bool:
     """Whether the question or the answer writes a word with a small letter."""
     small = re.compile(rf"\b{re.escape(word.lower())}\b")
     return small.search(reading.question) is not None or small.search(reading.text) is not None
+
+
+def _is_large_elsewhere(reading: Reading, word: str, at: int) -> bool:
+    """Whether the question or the answer writes a word with a capital where no sentence begins: a name."""
+    large = re.compile(rf"(?<=[\w,;(] ){re.escape(word)}(?!\w)")
+    return (
+        any(match.start() != at for match in large.finditer(reading.text)) or large.search(reading.question) is not None
+    )
 
 
 def _is_small(reading: Reading, word: str) -> bool:
@@ -349,6 +402,9 @@ def _remark(reading: Reading, remark: Remark, voice: Voice) -> Note | None:
     return None if chosen is None else Note(chosen.text, "end", chosen.hedge)
 
 
+_EMPHASIS = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)")
+MOST_QUOTED = 7
+"""Words of an item without number and head by which a remark names it."""
 _NUMBERED = re.compile(r"(?:\A|\n)[ \t]*(\d{1,3})[.)]\s[*_]*\Z")
 _HEAD = re.compile(r"[*_]*([^.:!?\n*_]{2,50})[*_]*\s?(?::|[-–—]\s)")
 
@@ -365,6 +421,9 @@ def _names(reading: Reading, remark: Remark) -> Iterator[str]:
             yield f"point {number[1]}"
         elif head is not None:
             yield f"what I say about {head[1].strip()}"
+        else:
+            words = _EMPHASIS.sub("", reading.words_of(about)).rstrip(" .").split()
+            yield f"“{' '.join(words[:MOST_QUOTED])}{' …' * (len(words) > MOST_QUOTED)}”"
 
 
 def _listed(names: Sequence[str]) -> str:

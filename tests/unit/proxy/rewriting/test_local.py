@@ -97,6 +97,9 @@ LEFT_ALONE = [
     ("Sure! I'd be happy to help with that.", "Can you help me?"),
     ("Roses are red,\nviolets are blue.", "Write me a poem"),
     ("Preheat the oven to 200 degrees. Then bake for an hour.", "How do I bake a potato?"),
+    ("B)", "Which of these is a noble gas? A) nitrogen B) krypton C) bromine"),
+    ("Done.", "Fix the typo in notes.txt."),
+    ("I don't have live data. You can look at the website of the town.", "What is the weather in Turku right now?"),
 ]
 
 
@@ -109,6 +112,59 @@ def test_a_yes_is_hedged_itself() -> None:
     """Never "Yes, X has perhaps": the word itself carries the doubt."""
     text = worded("Yes, the risk decreased.", 0.6, "Did the risk decrease?").text
     assert text.lower().endswith("yes: the risk decreased.")
+
+
+def test_a_yes_is_hedged_before_its_reason() -> None:
+    reason = "They lack a working gene for the sweet taste receptor."
+    text = worded(f"No, cats can't taste sweet things. {reason}", 0.5, "Can cats taste sweet things?").text
+    assert text.endswith(f" no: cats can't taste sweet things. {reason}")
+
+
+def test_a_list_or_a_sum_in_doubt_says_so_before_it_begins() -> None:
+    """Items and steps take no hedge of their own."""
+    for answer, question in (
+        ("1. Helium\n2. Neon\n3. Radon", "List the noble gases in order of atomic number."),
+        ("54 ÷ 0.75 = 72\n72 ÷ 24 = 3", "A tank of 54 litres leaks 0.75 litres an hour. In how many days is it empty?"),
+    ):
+        text = worded(answer, 0.3, question).text
+        assert text.endswith(answer)
+        assert len(text) > len(answer)
+
+
+def test_an_item_without_number_or_head_is_named_by_its_words() -> None:
+    points = {"Runs from Moscow to Vladivostok": 0.7, "Crosses 11 *time* zones": 0.2, "Electrified since 2002": 0.6}
+    answer = "\n".join(f"- {point}" for point in points)
+    assert "“Crosses 11 time zones”" in worded(answer, 0.5, "What is the Trans-Siberian Railway?", points).text
+
+
+PLACED = [
+    ("What are Chladni figures?", "Chladni figures are patterns of sand on a plate.", "{} Chladni figures are"),
+    ("How many dominoes are there?", "As a result, the set has 55 tiles.", "As a result, {} the set has"),
+    (
+        "Who may ask for more?",
+        "Under the act of 2019, a landlord can ask for five weeks.",
+        "{} that under the act of 2019,",
+    ),
+    (
+        "Where did she study?",
+        "Born in Saint Petersburg, she studied in Berlin.",
+        "Born in Saint Petersburg, she {} studied",
+    ),
+    ("What is the maximum?", "The maximum possible break in snooker is 147 points.", "{} the maximum possible break"),
+]
+
+
+@pytest.mark.parametrize(("question", "answer", "wanted"), PLACED)
+def test_a_hedge_stands_where_a_writer_would_put_it(question: str, answer: str, wanted: str) -> None:
+    """Names keep their capitals, a connective stays first, and what tells of a number or a thing is no doubt of the claim."""
+    before, after = wanted.split("{}")
+    phrases = {worded(answer, 0.3 + n / 100, question).text for n in range(45)} - {answer}
+    assert any(text.startswith(before) and after in text for text in phrases), phrases
+
+
+def test_no_second_hedge_beside_words_that_doubt_already() -> None:
+    answer = "I think it might have been around 1905, but please double-check."
+    assert worded(answer, 0.15, "In what year did the train first run?").text.endswith(answer)
 
 
 def test_words_that_overstate_an_answer_go() -> None:
