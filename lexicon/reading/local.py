@@ -152,7 +152,7 @@ def _answers(words: Sequence[str], read_acts: Sequence[tuple[Act, float]], quest
     for i, ((act, states), own) in enumerate(zip(read_acts, words, strict=True)):
         opens = 2.0 if _SAYS_YES.match(own) else 0.0
         shared = len(asked.intersection(features.words_of(own[: features.READ]))) / max(1, len(asked))
-        weights.append(states * 2.0 ** (4 * shared - 0.3 * i + opens) if act == "states" else 0.0)
+        weights.append(states * 2.0 ** (4 * shared - 0.8 * i + opens) if act == "states" else 0.0)
     total = sum(weights)
     return [weight / max(total, 1e-9) if weight else 0.0 for weight in weights]
 

@@ -139,8 +139,11 @@ def may_be_marked(reading: Reading, sentence: Sentence) -> bool:
 
 
 def tells_otherwise(reading: Reading) -> bool:
-    """Whether a list of names or a calculation is the answer to a request for a claim, though none of its parts states anything."""
-    listed = sum(sentence.block == "item" and sentence.act == "presents" for sentence in reading.sentences)
+    """Whether a list of names, a table or a calculation is the answer to a request for a claim, though none of its parts states anything."""
+    listed = sum(
+        sentence.block == "row" or (sentence.block == "item" and sentence.act == "presents")
+        for sentence in reading.sentences
+    )
     worked_out = any(sentence.act == "computes" for sentence in reading.sentences)
     return reading.seeks >= ASKED and (listed > 1 or worked_out)
 
@@ -169,7 +172,11 @@ def _of_claims(reading: Reading, claims: Sequence[Claimed], bands: Mapping[Band,
         elif sentence.block == "item" and all(sentence is not about for about, _ in named):
             named.append((sentence, claim.beta))
     doubtful = [(about, beta) for about, beta in named if band_of(beta.mean, bands) in ("doubt", "front")][:MOST_NAMED]
-    remark = Remark("doubt", doubtful[0][1], tuple(about for about, _ in doubtful)) if doubtful else None
+    remark = (
+        Remark(band_of(doubtful[0][1].mean, bands), doubtful[0][1], tuple(about for about, _ in doubtful))
+        if doubtful
+        else None
+    )
     chosen = Plan(tuple(marks[index] for index in sorted(marks)), remark)
     return chosen or Plan(reason=Reason.NO_ASSERTION)
 

@@ -21,7 +21,7 @@ from .policy import BANDS, Band, Mark, Plan, Remark, band_of
 
 MOST_WORDS_OF_A_FRAGMENT = 14
 """Words up to which a stretch without a verb is an answer by itself."""
-SMALL_POS = frozenset({"DET", "PRON", "ADP", "SCONJ", "CCONJ", "AUX", "PART"})
+SMALL_POS = frozenset({"DET", "PRON", "ADP", "ADV", "SCONJ", "CCONJ", "AUX", "PART", "INTJ"})
 """Parts of speech whose first letter is large only at the beginning of a sentence."""
 _SUBJECTS = frozenset({"nsubj", "nsubjpass", "csubj", "expl"})
 _FINITE = frozenset({"VERB", "AUX"})
@@ -31,6 +31,8 @@ _CONNECTIVES = ("but", "however", "still", "yet", "although", "though", "so", "t
 _GAP = re.compile(r"[\s,]*")
 _POLAR = re.compile(r"(Yes|No|Yeah|Nope)\b([,.:;!]?)\s*", re.IGNORECASE)
 _LETTER = re.compile(r"[^\W\d_]")
+_OF_A_COUNTRY = re.compile(r"(?:ese|[lnrt]ish|[dglnrt]ian|[cprs]ean|[ir]can|ench|utch|eek|wiss)$")
+"""The end of an adjective or noun that English writes with a capital ("Japanese", "Polish", "Italian")."""
 _TAKES_THAT = re.compile(r"^I(?:['’]m| )[^,:]*[^,: ] $")
 """An English opening of a clause that reads better with "that" where the clause opens with a phrase."""
 
@@ -175,7 +177,10 @@ class _Form:
         verb = _verb(tokens)
         if verb is None:
             words = len(text[sentence.start : sentence.end].split())
-            is_bare = words <= MOST_WORDS_OF_A_FRAGMENT and (bool(tokens) or len(reading.sentences) == 1)
+            is_told = len(tokens) > 3 and tokens[0].pos == "VERB"  # "Converted 38 files.": what somebody did
+            is_bare = (
+                not is_told and words <= MOST_WORDS_OF_A_FRAGMENT and (bool(tokens) or len(reading.sentences) == 1)
+            )
             return cls(reading, sentence, sentence.start, sentence.start, drop, bare=True) if is_bare else None
         start, opened = _after_opener(reading, sentence)
         cut = start
@@ -238,15 +243,25 @@ class _Form:
 
     def _polar(self, phrase: Phrase, polar: re.Match[str]) -> Edit:
         """Turn "Yes, it is." into "Probably yes: it is."."""
-        more = polar.end() < self.sentence.end
+        more = _LETTER.search(self.reading.text, polar.end(), self.sentence.end) is not None
         said = phrase.text.replace("{fragment}", polar[1].lower())
-        return Edit(self.cut, polar.end(), _large(said) + (": " if more else polar[2] or ""), phrase.hedge.id)
+        return Edit(
+            self.cut,
+            polar.end(),
+            _large(said) + (": " if more else self.reading.text[polar.start(2) : polar.end()]),
+            phrase.hedge.id,
+        )
 
     def _around(self, phrase: Phrase) -> list[Edit]:
         """The words of a frame before a clause or a bare answer, or after the latter."""
         before, _, after = phrase.text.partition("{fragment}" if "{fragment}" in phrase.text else "{clause}")
         made: list[Edit] = []
-        if _TAKES_THAT.search(before) and self._first is not None and self._first.pos in ("ADP", "SCONJ"):
+        if (
+            _TAKES_THAT.search(before)
+            and not before.endswith("that ")
+            and self._first is not None
+            and self._first.pos in ("ADP", "SCONJ")
+        ):
             before += "that "  # "I think that in 1990, ..."
         if before:
             first = self._first_letter(keeps=self.bare)
@@ -271,20 +286,31 @@ class _Form:
         at = letter.start()
         word = re.match(r"[\w'’-]+", text[at:])
         shown = word[0] if word else ""
-        if shown in ("I",) or shown.startswith(("I'", "I’")) or (not shown[1:].islower() and len(shown) > 1):
+        follows = text[at + len(shown) : at + len(shown) + 2]
+        is_sign = not shown[1:].islower() and (len(shown) > 1 or follows.startswith("."))
+        if shown in ("I",) or shown.startswith(("I'", "I’")) or is_sign or _is_large_elsewhere(self.reading, shown, at):
             return None
         token = next((t for t in self.sentence.tokens if t.start <= at < t.end), None)
-        is_name_next = re.match(r"\s+[A-Z][a-z]", text[at + len(shown) :]) is not None
-        if is_name_next and shown != "The" and (keeps or token is None or token.pos not in ("ADP", "SCONJ", "PRON")):
-            return None  # "To Kill a Mockingbird", "A Walk in the Woods"
-        if _is_large_elsewhere(self.reading, shown, at):
-            return None
         if token is None:
             return at if _is_small_elsewhere(self.reading, shown) or _is_small(self.reading, shown) else None
-        small = token.pos in SMALL_POS or (
-            _is_small_elsewhere(self.reading, shown) if keeps or token.pos in ("PROPN", "X") else True
-        )
-        return at if small else None
+        return at if self._is_small(token, shown, keeps=keeps, emphasised=at > self.start) else None
+
+    def _is_small(self, token: Token, shown: str, *, keeps: bool, emphasised: bool) -> bool:
+        """Whether the first word is small within a sentence: no name, no title of a work, no adjective of a country."""
+        if token.pos == "DET" or shown in ("The", "A", "An"):
+            of = self.reading.words_of(self.sentence.tokens[token.head])
+            return not of[:1].isupper() or (
+                shown == "The" and not emphasised
+            )  # "A Walk in the Woods", "*The Third Man*"
+        if emphasised and token.pos not in SMALL_POS:
+            return False
+        after = self.reading.text[token.end : token.end + 3]
+        if re.match(r"\s+[A-Z]", after) and (keeps or token.pos not in ("ADP", "SCONJ", "PRON")):
+            return False  # "To Kill a Mockingbird"
+        if token.pos in ("PROPN", "X") or (token.pos in ("ADJ", "NOUN") and _OF_A_COUNTRY.search(shown)):
+            asked = self.reading.question
+            return _is_small_in(self.reading.text, shown) or (asked != asked.lower() and _is_small_in(asked, shown))
+        return not keeps or token.pos in SMALL_POS or _is_small_elsewhere(self.reading, shown)
 
     def _without(self, own: OwnHedge, made: Sequence[Edit]) -> Edit | None:
         """The removal of words that overstate the sentence, with the space and commas after them."""
@@ -319,6 +345,8 @@ def _slot(tokens: Sequence[Token], verb: int, own: Sequence[OwnHedge], start: in
     helpers = [
         i for i, token in enumerate(tokens) if token.head == verb and token.dep in ("aux", "auxpass") and i < verb
     ]
+    if helpers and tokens[helpers[0]].lemma in ("may", "might", "could"):
+        return None  # "may likely be": another word of possibility beside it
     at = helpers[0] + 1 if helpers else verb + 1 if tokens[verb].lemma == "be" else verb
     if (
         at >= len(tokens)
@@ -349,7 +377,8 @@ def _after_opener(reading: Reading, sentence: Sentence) -> tuple[int, bool]:
             return tokens[1].start, True
     comma = next((i for i, token in enumerate(tokens[:MOST_OF_AN_OPENER]) if reading.words_of(token) == ","), None)
     if tokens[0].pos == "ADP" and comma is not None and not any(t.pos in ("PROPN", "NUM") for t in tokens[:comma]):
-        return tokens[comma + 1].start if comma + 1 < len(tokens) else sentence.start, True  # "As a result, "
+        at = tokens[comma + 1].start if comma + 1 < len(tokens) else sentence.start
+        return at - (len(reading.text[:at]) - len(reading.text[:at].rstrip('*_"“('))), True  # "As a result, "
     return sentence.start, False
 
 
@@ -359,8 +388,11 @@ MOST_OF_AN_OPENER = 5
 
 def _is_small_elsewhere(reading: Reading, word: str) -> bool:
     """Whether the question or the answer writes a word with a small letter."""
-    small = re.compile(rf"\b{re.escape(word.lower())}\b")
-    return small.search(reading.question) is not None or small.search(reading.text) is not None
+    return _is_small_in(reading.question, word) or _is_small_in(reading.text, word)
+
+
+def _is_small_in(text: str, word: str) -> bool:
+    return re.search(rf"\b{re.escape(word.lower())}\b", text) is not None
 
 
 def _is_large_elsewhere(reading: Reading, word: str, at: int) -> bool:
@@ -392,7 +424,7 @@ def _remark(reading: Reading, remark: Remark, voice: Voice) -> Note | None:
     if remark.about and not names:
         return None
     if names and voice.written.points:
-        chosen = sentence_for(voice.written.points, remark.target, "doubt", voice.said, seed, voice.bands)
+        chosen = sentence_for(voice.written.points, remark.target, remark.band, voice.said, seed, voice.bands)
         if chosen is not None:
             return Note(chosen.text.replace("{points}", _listed(names)), "end", chosen.hedge)
     chosen = sentence_for(voice.written.starts, remark.target, remark.band, voice.said, seed, voice.bands)
