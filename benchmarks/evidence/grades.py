@@ -1,25 +1,33 @@
-"""The reading set's grades in figures: only those of texts that are still what is served."""
+"""Answers as readers graded them blind (tests/data/blind.jsonl): shares by kind, and how many texts are still the ones that were graded.
+
+Each row has a question of a kind, an answer in the manner of a chat model, the confidence in it or in each of its claims, the text of the local way, and
+the grade of a reader who had seen neither rules nor code and graded it shuffled with the version before (`before`). A, a careful editor would sign it; B,
+right but stiff; C, odd or in the wrong place; D, worse than doing nothing; of answers left alone OK, rightly plain; WEAK, a light hedge would have been right;
+MISS, sounds sure at .45 or less. Nothing was mended for a set before it was read.
+"""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
+from benchmarks import ROOT
 from benchmarks.evidence.holding_out import Estimate
-from benchmarks.fits import reading
 from hedgerow.calibration.metrics import wilson_interval
 
-GRADES = "ABCD"
-LEFT = "left alone"
-STALE = "not graded"
+FILE = ROOT / "tests" / "data" / "blind.jsonl"
+CHANGED, LEFT = ("A", "B", "C", "D"), ("OK", "WEAK", "MISS")
+GOOD = ("A", "B", "OK")
+Row = dict[str, Any]
 
 
-def now(rows: Sequence[reading.Row], results: Sequence[reading.Result]) -> list[reading.Row]:
-    """The rows with the texts of now: `mark` is the grade, that the answer is left alone, or that its text is not the one that was graded."""
-    worded = [reading.updated(row, result) for row, result in zip(rows, results, strict=True)]
-    return [row | {"mark": LEFT if row["text"] is None else row.get("grade", STALE)} for row in worded]
+def load() -> list[Row]:
+    """All graded answers, sets in the order in which they were read."""
+    return [json.loads(line) for line in FILE.read_bytes().splitlines()]
 
 
 def share(count: int, of: int) -> Estimate:
@@ -30,24 +38,26 @@ def share(count: int, of: int) -> Estimate:
     return Estimate(count / of, float(low[0]), float(high[0]), of)
 
 
-def graded(rows: Sequence[reading.Row], grade: str, mark: str = "mark") -> Estimate:
-    """The share of a grade among the texts that were changed and graded."""
-    marks = [row[mark] for row in rows if row.get(mark) in tuple(GRADES)]
+def good(rows: Sequence[Row], key: str = "grade") -> Estimate:
+    """The share of answers that are good: well worded, or rightly left alone."""
+    return share(sum(row[key] in GOOD for row in rows), len(rows))
+
+
+def of_changed(rows: Sequence[Row], grade: str, key: str = "grade") -> Estimate:
+    """The share of a grade among the texts that were changed."""
+    marks = [row[key] for row in rows if row[key] in CHANGED]
     return share(marks.count(grade), len(marks))
 
 
-def table(rows: Sequence[reading.Row], heading: str, group: Callable[[reading.Row], str], mark: str = "mark") -> str:
-    """One line a group, and one for all: answers, how many are changed, and of those the grades in per cent."""
+def table(rows: Sequence[Row], heading: str, group: Callable[[Row], str]) -> str:
+    """One line a group, and one for all: counts of each grade, the share that is good, and the same of the version before."""
     groups = list(dict.fromkeys(map(group, rows)))
-    lines = [_line(name, [row[mark] for row in rows if group(row) == name]) for name in groups]
-    head = f"| {heading} | answers | changed | A % | B % | C % | D % |\n|---|--:|--:|--:|--:|--:|--:|"
-    return "\n".join([head, *lines, _line("**all**", [row[mark] for row in rows])])
+    lines = [_line(name, [row for row in rows if group(row) == name]) for name in groups]
+    head = f"| {heading} | answers | {' | '.join((*CHANGED, *LEFT))} | good | good before |\n|---|{'--:|' * 10}"
+    return "\n".join([head, *lines, _line("**all**", rows)])
 
 
-def _line(name: str, marks: Sequence[str]) -> str:
-    counts = Counter(marks)
-    known = sum(counts[grade] for grade in GRADES)
-    shares = [f"{100 * counts[grade] / known:.0f}" if known else "" for grade in GRADES]
-    changed = len(marks) - counts[LEFT]
-    open_ = f" ({counts[STALE]} not graded)" if counts[STALE] else ""
-    return f"| {name} | {len(marks)} | {changed} ({changed / len(marks):.0%}){open_} | " + " | ".join(shares) + " |"
+def _line(name: str, rows: Sequence[Row]) -> str:
+    counts = Counter(row["grade"] for row in rows)
+    cells = [str(counts[grade]) for grade in (*CHANGED, *LEFT)]
+    return f"| {name} | {len(rows)} | {' | '.join(cells)} | {good(rows).value:.0%} | {good(rows, 'before').value:.0%} |"

@@ -32,6 +32,8 @@ ASKED = 0.8
 SEEMS = 0.6
 """Probability that a sentence states something in a language whose sentences are not classified."""
 _POLAR = re.compile(r"[\W_]*(?:yes|no|true|false|correct|incorrect)[\W_]*", re.IGNORECASE)
+_QUOTED = ' *_"”)'
+"""What may stand behind a question mark."""
 _SAYS_YES = re.compile(r"[*_]*(?:yes|no)\b", re.IGNORECASE)
 _LETTER = re.compile(r"[\W_]*[A-Za-z][\W_]*")
 """An option: programs read it."""
@@ -132,6 +134,8 @@ def _act(
         zip(model.classes, model.probabilities(features.of_sentence(words, question, parsed)).tolist(), strict=True)
     )
     act, states = max(ACTS, key=read_as.__getitem__), read_as["states"]
+    if words.rstrip(_QUOTED).endswith("?"):
+        return "asks", 0.0
     if bare and _LETTER.fullmatch(words):
         return "presents", 0.0
     if bare and (act in BARE or _POLAR.fullmatch(words) or (seeks >= ASKED and act != "declines")):
@@ -152,7 +156,7 @@ def _answers(words: Sequence[str], read_acts: Sequence[tuple[Act, float]], quest
     for i, ((act, states), own) in enumerate(zip(read_acts, words, strict=True)):
         opens = 2.0 if _SAYS_YES.match(own) else 0.0
         shared = len(asked.intersection(features.words_of(own[: features.READ]))) / max(1, len(asked))
-        weights.append(states * 2.0 ** (4 * shared - 0.8 * i + opens) if act == "states" else 0.0)
+        weights.append(states * 2.0 ** (4 * shared - 1.2 * i + opens) if act == "states" else 0.0)
     total = sum(weights)
     return [weight / max(total, 1e-9) if weight else 0.0 for weight in weights]
 

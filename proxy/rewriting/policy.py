@@ -118,8 +118,13 @@ def plan(
     band = "light" if band == "plain" else band
     if not is_told:
         return Plan(reason=Reason.NO_ASSERTION)
+    lowest = min(claims, key=lambda claim: claim.beta.mean, default=None)
+    least_sure = None if lowest is None else _sentence_of(reading, lowest)
+    if lowest is not None and least_sure is not None and least_sure in stating and least_sure.block == "prose":
+        band = band_of(lowest.beta.mean, bands)
+        return Plan((Mark(least_sure, "light" if band == "plain" else band, lowest.beta),))
     prose = [sentence for sentence in stating if sentence.block == "prose"]
-    if not prose or len(stating) > FEW:
+    if not prose or len(stating) > FEW or _is_table(reading):
         return Plan(remark=Remark(band, whole)) if band != "light" else Plan(reason=Reason.NO_FRAME)
     return Plan((Mark(max(prose, key=lambda sentence: (sentence.answers, -sentence.index)), band, whole),))
 
@@ -136,6 +141,11 @@ def may_be_marked(reading: Reading, sentence: Sentence) -> bool:
     """Whether a sentence states, in the answer's own voice, what can be right or wrong."""
     needed = next(states for seeks, states in SURE_ENOUGH if reading.seeks >= seeks)
     return sentence.states >= needed and sentence.block in ("prose", "item")
+
+
+def _is_table(reading: Reading) -> bool:
+    """Whether the answer is a table: prose beside it tells of the table."""
+    return sum(sentence.block == "row" for sentence in reading.sentences) > 1
 
 
 def tells_otherwise(reading: Reading) -> bool:
@@ -160,7 +170,7 @@ def _of_claims(reading: Reading, claims: Sequence[Claimed], bands: Mapping[Band,
     for claim in low:
         sentence = _sentence_of(reading, claim)
         if sentence is None:
-            named += [(claim.name, claim.beta)] if claim.name else []
+            named += [(name, claim.beta)] if (name := claim.name or _row_of(reading, claim)) else []
         elif (
             sentence.index in marks
             or not _stands_out(claim, claims)
@@ -198,6 +208,12 @@ def _stands_out(claim: Claimed, claims: Sequence[Claimed]) -> bool:
     """Whether a claim is clearly less sure than the others; a single claim always is."""
     others = [other.beta.mean for other in claims if other is not claim]
     return not others or claim.beta.mean <= fmean(others) - BELOW_THE_REST
+
+
+def _row_of(reading: Reading, claim: Claimed) -> str:
+    """The first cell of the row that a claim stands in; "" in no row."""
+    row = next((s for s in reading.sentences if s.covers(claim.start, claim.end) and s.block == "row"), None)
+    return "" if row is None else reading.words_of(row).strip("| ").partition("|")[0].strip("* ")
 
 
 def _sentence_of(reading: Reading, claim: Claimed) -> Sentence | None:

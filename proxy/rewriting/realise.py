@@ -33,7 +33,7 @@ _POLAR = re.compile(r"(Yes|No|Yeah|Nope)\b([,.:;!]?)\s*", re.IGNORECASE)
 _LETTER = re.compile(r"[^\W\d_]")
 _OF_A_COUNTRY = re.compile(r"(?:ese|[lnrt]ish|[dglnrt]ian|[cprs]ean|[ir]can|ench|utch|eek|wiss)$")
 """The end of an adjective or noun that English writes with a capital ("Japanese", "Polish", "Italian")."""
-_TAKES_THAT = re.compile(r"^I(?:['’]m| )[^,:]*[^,: ] $")
+_TAKES_THAT = re.compile(r"^(?:I(?:['’]m| )|My )[^,:]*[^,: ] $")
 """An English opening of a clause that reads better with "that" where the clause opens with a phrase."""
 
 
@@ -189,7 +189,9 @@ class _Form:
         first = next((own for own in drop if own.start <= start + 1 < own.end), None)
         if first is not None:
             drop, start = tuple(own for own in drop if own is not first), _skip(text, first.end)
-        return cls(reading, sentence, start, cut, drop, None, _slot(tokens, verb, sentence.own, start), False, opened)
+        slot = _slot(tokens, verb, sentence.own, start)
+        at = None if slot is None else _before_marks(text, slot)
+        return cls(reading, sentence, start, cut, drop, adverb_at=at, opened=opened)
 
     @classmethod
     def _without_parse(
@@ -225,6 +227,8 @@ class _Form:
             return ("fragment",)
         if self._leans:
             return () if self.adverb_at is None else ("adverb",)
+        if self.adverb_at is not None and self._first is not None and self._first.pos == "SCONJ":
+            return ("adverb", "clause")  # "Since the sun is far, it perhaps ..."
         if self.adverb_at is not None and (band == "light" or not self.sentence.tokens):
             return ("adverb", "clause")
         return ("clause",) if band != "doubt" or self.adverb_at is None else ("clause", "adverb")
@@ -288,7 +292,9 @@ class _Form:
         shown = word[0] if word else ""
         follows = text[at + len(shown) : at + len(shown) + 2]
         is_sign = not shown[1:].islower() and (len(shown) > 1 or follows.startswith("."))
-        if shown in ("I",) or shown.startswith(("I'", "I’")) or is_sign or _is_large_elsewhere(self.reading, shown, at):
+        if shown in ("I",) or shown.startswith(("I'", "I’")) or is_sign:
+            return None
+        if shown not in ("The", "A", "An") and _is_large_elsewhere(self.reading, shown, at):
             return None
         token = next((t for t in self.sentence.tokens if t.start <= at < t.end), None)
         if token is None:
@@ -297,7 +303,7 @@ class _Form:
 
     def _is_small(self, token: Token, shown: str, *, keeps: bool, emphasised: bool) -> bool:
         """Whether the first word is small within a sentence: no name, no title of a work, no adjective of a country."""
-        if token.pos == "DET" or shown in ("The", "A", "An"):
+        if shown in ("The", "A", "An"):
             of = self.reading.words_of(self.sentence.tokens[token.head])
             return not of[:1].isupper() or (
                 shown == "The" and not emphasised
@@ -305,7 +311,7 @@ class _Form:
         if emphasised and token.pos not in SMALL_POS:
             return False
         after = self.reading.text[token.end : token.end + 3]
-        if re.match(r"\s+[A-Z]", after) and (keeps or token.pos not in ("ADP", "SCONJ", "PRON")):
+        if re.match(r"\s+[A-Z]", after) and token.pos not in ("ADP", "SCONJ", "PRON"):
             return False  # "To Kill a Mockingbird"
         if token.pos in ("PROPN", "X") or (token.pos in ("ADJ", "NOUN") and _OF_A_COUNTRY.search(shown)):
             asked = self.reading.question
@@ -378,12 +384,20 @@ def _after_opener(reading: Reading, sentence: Sentence) -> tuple[int, bool]:
     comma = next((i for i, token in enumerate(tokens[:MOST_OF_AN_OPENER]) if reading.words_of(token) == ","), None)
     if tokens[0].pos == "ADP" and comma is not None and not any(t.pos in ("PROPN", "NUM") for t in tokens[:comma]):
         at = tokens[comma + 1].start if comma + 1 < len(tokens) else sentence.start
-        return at - (len(reading.text[:at]) - len(reading.text[:at].rstrip('*_"“('))), True  # "As a result, "
+        if reading.words_of(tokens[min(comma + 1, len(tokens) - 1)]) not in ("which", "who", "where", "when"):
+            return _before_marks(reading.text, at), True  # "As a result, "
     return sentence.start, False
 
 
 MOST_OF_AN_OPENER = 5
 """Tokens of a phrase before a sentence that a hedge may follow ("As a result, ", "On the other hand, "): without names and numbers, so that no doubt is of these."""
+
+
+def _before_marks(text: str, at: int) -> int:
+    """The place before emphasis, quotation marks and brackets that open at a place."""
+    while at > 0 and text[at - 1] in '*_"“(':
+        at -= 1
+    return at
 
 
 def _is_small_elsewhere(reading: Reading, word: str) -> bool:

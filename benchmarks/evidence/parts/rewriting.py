@@ -35,111 +35,50 @@ from benchmarks.evidence.rewriting import (
     touched_languages,
 )
 from benchmarks.fits import reading
-from benchmarks.fits.fresh import UNSHIPPED
 from benchmarks.performance.first_token import ENDPOINTS, differences, percentile
 from benchmarks.performance.first_token import measure as first_token
-from hedgerow.proxy.lab.rewording import Reworder, default_reworder
+from hedgerow.proxy.lab.rewording import default_reworder
 
 OF_EACH_KIND, ROUNDS = 150, 200
-SETS = tuple(f"fresh-{number}" for number in range(1, 15))
-"""Fresh answers, in the order in which they were read; of some of the last three the grades alone are kept."""
-LAST = SETS[-3:]
 PICTURE = ROOT / "docs" / "evidence" / "rewriting.svg"
 
 
 def section(data: Path) -> str:
     """Recompute everything but the grades, which were given by reading, and the editors' replies, which were drawn once."""
     listener, reworder = Listener(data), default_reworder()
-    rows, fresh, traps = (_now(file, reworder) for file in (reading.FILE, reading.FRESH, reading.ADVERSARIAL))
+    rows = grades.load()
     served = measure(data, OF_EACH_KIND)
     formats, languages = touched_formats(reworder), touched_languages(reworder)
     confidences = pairs(served, listener)
     _draw(confidences)
     return "\n\n".join(
         [
-            _read(rows, fresh, traps),
+            _read(rows),
             _counted(served, confidences, listener, formats, languages),
             editors(listener),
             streams(),
-            goals.table(_goals(rows, fresh, traps, served, confidences, formats, languages)),
+            goals.table(_goals(rows, served, confidences, formats, languages)),
         ]
     )
 
 
-def _now(file: Path, reworder: Reworder) -> list[reading.Row]:
-    rows = reading.load(file)
-    return grades.now(rows, asyncio.run(reading.reworded(rows, reworder)))
-
-
-def _fresh_line(fresh: Sequence[reading.Row], half: str) -> str:
-    """One row of the table of fresh answers: how many, how many changed, and the grades when first read and now."""
-    some = [row for row in fresh if row["half"] == half]
-    changed = sum(row["mark"] != grades.LEFT for row in some)
-    first, now = (
-        " / ".join(f"{grades.graded(some, g, key):.0%}" for g in grades.GRADES) for key in ("first_grade", "mark")
-    )
-    return f"| {half} | {len(some)} | {changed} | {first} | {now} |"
-
-
-def _marked_first(fresh: Sequence[reading.Row], halves: Sequence[str]) -> list[reading.Row]:
-    """The rows of these sets with the grades that they first got."""
-    every = [*fresh, *reading.load(UNSHIPPED)]
-    return [row | {"mark": row.get("first_grade", grades.LEFT)} for row in every if row["half"] in halves]
-
-
-def _read(rows: Sequence[reading.Row], fresh: Sequence[reading.Row], traps: Sequence[reading.Row]) -> str:
+def _read(rows: Sequence[grades.Row]) -> str:
     """The graded answers."""
-    report = [row for row in rows if row["half"] == "report"]
-    tune = [row for row in rows if row["half"] == "tune"]
-    before = {grade: grades.graded(tune, grade, "before") for grade in grades.GRADES}
-    after = {grade: grades.graded(tune, grade) for grade in grades.GRADES}
-    sets = "\n".join(_fresh_line(fresh, half) for half in SETS)
-    compared = "\n".join(
-        f"| {grade} | {before[grade]:.0%} | {after[grade]:.0%} | {grades.graded(report, grade):.0%} |"
-        for grade in grades.GRADES
+    tables = "\n\n".join(
+        f"{name}, read on {some[0]['read']}:\n\n{grades.table(some, 'kind', lambda row: row['kind'])}"
+        for name in dict.fromkeys(row["set"] for row in rows)
+        if (some := [row for row in rows if row["set"] == name])
     )
     return f"""## Rewriting
 
 ### As a reader grades it
 
-{len(rows)} real answers of {len({row["source"] for row in rows})} sources with confidences for the answer and each of its claims, worded by a route with its defaults and read one by one: A, a careful
-editor might have written it; B, understandable but stilted; C, odd or ungrammatical; D, worse than doing nothing. An answer that is left alone has no grade. One reader. A grade
-counts only while the text is the one that was graded (`python -m benchmarks.fits.reading` shows what changed since). Half of the answers, by prompt, were
-shown to those who wrote the wording; the other half was read last.
+{len(rows)} answers of {len({(row["set"], row["kind"]) for row in rows})} kinds in the manner of chat models, written for this by somebody who had not seen the rules, with confidences from .05 to .95 for
+the answer or each of its claims; worded by the local way (no model is called), shuffled with the version before it (the rules at a54e3c49) and graded by readers who had seen
+neither rules nor code. A, a careful editor would sign it; B, right but stiff; C, odd or in the wrong place; D, worse than doing nothing; of answers left alone OK, rightly plain; WEAK, a light hedge
+would have been right; MISS, sounds sure at .45 or less. *Good* is A, B and OK. Each set is fresh when it is read: what was wrong in one was mended before the next was worded. Writers and readers are language models.
 
-The half that nobody had seen:
-
-{grades.table(report, "kind", lambda row: row["kind"])}
-
-{grades.table(sorted(report, key=lambda row: row["target"]), "target", lambda row: f"{row['target']:.2f}")}
-
-Of the texts that were changed, with the share when the set was drawn:
-
-| grade | before, tuning half (n = {before["A"].n}) | now, tuning half (n = {after["A"].n}) | now, the other half (n = {grades.graded(report, "A").n}) |
-|---|---|---|---|
-{compared}
-
-{len(SETS)} sets of fresh answers, drawn when the rules were written. From what was wrong in one something was learnt before the next was read, so each is fresh when first read, and the last alone has
-had nothing mended for it before the figures beside it. The first two hold more questions of fact; from the third on all sources are in them, replies of models from before chat
-(BEGIN) and answers of an 8B model to questions of two steps (HotpotQA) among them, many of them broken off or taken back in the same breath; targets .1 to .95. The long technical prompts are nearly used up: \
-the last sets hold few or none; the thirteenth has targets of .3 to .85 alone, where a hedge goes into a sentence or a note follows, and the fourteenth answers to TruthfulQA, whose questions have false premises. From the fourth on `python -m benchmarks.fits.fresh` draws them, of prompts in no other set; from the eighth on \
-other models' answers to prompts that are in one come in. Of the last three, drawn by source, some may not be copied: they count below the table alone:
-
-| set | answers | changed now | A / B / C / D when first read | A / B / C / D now |
-|---|--:|--:|---|---|
-{sets}
-
-The last three by kind, when first read:
-
-{grades.table(_marked_first(fresh, LAST), "kind", lambda row: row["kind"])}
-
-The fourth to the last by source, when first read:
-
-{grades.table(sorted(_marked_first(fresh, SETS[3:]), key=lambda row: row["source"]), "source", lambda row: row["source"])}
-
-{len({row["id"] for row in traps})} short answers of our own, each with one thing that invites a mistake (a condition, a negation, a quotation, sarcasm, emoji, a footnote, right-to-left script ...), at two targets each:
-
-{grades.table(traps, "", lambda _: "invite a mistake")}"""
+{tables}"""
 
 
 def _counted(
@@ -185,45 +124,26 @@ Times are processor time, on {os.cpu_count()} cores shared with other work.
 
 
 def _goals(
-    rows: Sequence[reading.Row],
-    fresh: Sequence[reading.Row],
-    traps: Sequence[reading.Row],
+    rows: Sequence[grades.Row],
     served: Sequence[Served],
     confidences: Any,
     formats: Sequence[bool],
     languages: Sequence[bool],
 ) -> list[Goal]:
-    report = [row for row in rows if row["half"] == "report"]
-    last = _marked_first(fresh, LAST)
-    foreign = [row for row in rows if row["kind"] == "other language"]
+    last = [row for row in rows if row["set"] == rows[-1]["set"]]
     low, high = interval(confidences, correlation, np.random.default_rng(SEED))
     times = long_times(served)
     quick = interval(times, np.median, np.random.default_rng(SEED))
-    a, c, d = (grades.graded(report, grade) for grade in "ACD")
+    missed = grades.share(sum(row["grade"] == "MISS" for row in last), sum(row["confidence"] <= 0.45 for row in last))
     spearman = Estimate(correlation(confidences), low, high, len(confidences))
     return [
-        _share("reworded answers worse than doing nothing (D) <= 2 %, half not tuned on", d, 0.02),
-        _share("reworded answers odd or ungrammatical (C) <= 8 %, half not tuned on", c, 0.08),
-        _share("reworded answers as a careful editor would (A) >= 60 %, half not tuned on", a, 0.6, at_least=True),
-        *(
-            _share(
-                f"the same of the last three sets of fresh answers when first read: {text}",
-                first,
-                limit,
-                at_least=at_least,
-            )
-            for text, first, limit, at_least in (
-                ("D <= 2 %", grades.graded(last, "D", "first_grade"), 0.02, False),
-                ("C <= 8 %", grades.graded(last, "C", "first_grade"), 0.08, False),
-                ("A >= 60 %", grades.graded(last, "A", "first_grade"), 0.6, True),
-            )
-        ),
-        _none("answers that invite a mistake, graded D: none", [row["mark"] == "D" for row in traps]),
+        _share("local way, last set read: good (A, B, OK) >= 80 %", grades.good(last), 0.8, at_least=True),
+        _share("the same: A of changed >= 50 %", grades.of_changed(last, "A"), 0.5, at_least=True),
+        _share("the same: C of changed <= 10 %", grades.of_changed(last, "C"), 0.1),
+        _share("the same: D of changed <= 2 %", grades.of_changed(last, "D"), 0.02),
+        _share("the same: MISS of those at .45 or less <= 15 %", missed, 0.15),
         _none("replies in formats that programs read, changed: none", formats),
         _none("answers in languages without hedges, changed: none", languages),
-        _none(
-            "real answers in other languages, changed and graded C or D: none", [row["mark"] in "CD" for row in foreign]
-        ),
         Goal("Spearman of target and perceived confidence >= .95 where hedged", spearman, 0.95, at_least=True),
         Goal(
             "ms of processor time for an answer of ten sentences <= 5 (median)",

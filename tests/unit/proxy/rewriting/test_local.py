@@ -162,6 +162,23 @@ def test_a_hedge_stands_where_a_writer_would_put_it(question: str, answer: str, 
     assert any(text.startswith(before) and after in text for text in phrases), phrases
 
 
+def test_of_claims_that_are_about_equally_sure_the_least_sure_is_marked() -> None:
+    first, second = "The painting was made by Théodore Géricault in 1819.", "It measures 4.9 by 7.2 metres."
+    text = worded(f"{first} {second}", 0.7, "Who painted it and how big is it?", {first: 0.78, second: 0.68}).text
+    assert text.startswith(first)
+    assert not text.endswith(second)
+
+
+def test_a_doubtful_row_of_a_table_is_named_after_it() -> None:
+    rows = ["| Denmark | no |", "| Finland | yes |", "| Sweden | yes |"]
+    answer = "\n".join(["| Country | Euro |", "|---|---|", *rows])
+    text = worded(
+        answer, 0.6, "Which Nordic countries have the euro?", dict(zip(rows, (0.9, 0.8, 0.1), strict=True))
+    ).text
+    assert text.startswith(answer)
+    assert "Sweden" in text[len(answer) :]
+
+
 def test_no_second_hedge_beside_words_that_doubt_already() -> None:
     answer = "I think it might have been around 1905, but please double-check."
     assert worded(answer, 0.15, "In what year did the train first run?").text.endswith(answer)
