@@ -55,6 +55,7 @@ def says_why(body: bytes) -> bool:
 def is_checked(text: str, said: Iterable[str]) -> bool:
     """Whether a text is the beginning of one that the upstream sent, or says the same but for words of confidence."""
     drafts = {draft for draft in said if isinstance(draft, str)}
+    text = text.removesuffix("\ufffd")  # what cannot be read as Unicode
     if not text or any(draft.startswith(text) for draft in drafts):
         return True
     served = next((text.removesuffix(closing) for closing in _closings() if text.endswith(closing)), None)

@@ -138,7 +138,7 @@ def _act(
         return "asks", 0.0
     if bare and _LETTER.fullmatch(words):
         return "presents", 0.0
-    if bare and (act in BARE or _POLAR.fullmatch(words) or (seeks >= ASKED and act != "declines")):
+    if bare and (act in BARE or _POLAR.fullmatch(words) or (seeks >= ASKED and act != "declines" and question.strip())):
         return "states", 1.0
     if _SAYS_YES.match(words) and states >= LEAST_OF_A_YES:
         return "states", max(states, A_YES)

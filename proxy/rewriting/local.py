@@ -16,9 +16,9 @@ from ...lexicon.text.sentences import spans
 from ..outcomes import Reason
 from ..types import Rewording, RewriteRequest, SentenceStatus, WordedSentence
 from .edits import Edit, Note, applied, with_note
-from .phrases import sentence_for
+from .phrases import Voice, sentence_for
 from .policy import Claimed, Mark, Plan, plan
-from .realise import Realised, Voice, realise
+from .realise import Realised, realise
 
 LOCAL, CLOSING = "local", "closing"
 """The names of the local way in field, audit and attempts: with edits, and with nothing but a sentence beside the answer."""

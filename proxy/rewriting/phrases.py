@@ -1,16 +1,19 @@
-"""The words of a band: among the lexicon's hedges of a band the nearest to the target (1-Wasserstein), and not the one that was just used."""
+"""The words of a band, in a sentence and beside the answer: among the lexicon's hedges of a band the nearest to the target (1-Wasserstein), and not the one that was just used."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from zlib import crc32
 
 from ...calibration import Beta
 from ...lexicon import FrameKind, Hedge
-from ...lexicon.hedges.written import Closing
+from ...lexicon.hedges.written import Closing, Written
+from ...lexicon.reading.reading import Reading
 from .distances import distance
-from .policy import BANDS, Band, band_of
+from .edits import Note
+from .policy import BANDS, Band, Remark, band_of
 
 OUT_OF_BAND = 0.12
 """Distance added to a hedge of another band: it is used where a route's own lexicon has none that is nearer."""
@@ -84,3 +87,74 @@ def sentence_for(
     best = min((distance(each.beta, target) for each in fresh), default=0.0)
     near = [each for each in fresh if distance(each.beta, target) <= best + ABOUT_AS_NEAR]
     return min(near, key=lambda each: crc32(f"{seed}|{each.text}".encode()), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Voice:
+    """The words that a route may use, and those of the last answers.
+
+    Attributes:
+        hedges: entries of the lexicon that may be written.
+        written: sentences of the language that stand apart.
+        avoid: ids of hedges in the last answers, the newest last.
+        said: the last answers, whose sentences about themselves are not repeated.
+    """
+
+    hedges: Sequence[Hedge]
+    written: Written
+    avoid: Sequence[str] = ()
+    said: str = ""
+    bands: Mapping[Band, float] = field(default_factory=lambda: BANDS)
+
+
+def note_of(reading: Reading, remark: Remark, voice: Voice) -> Note | None:
+    """A sentence about the answer: after it where it names what is in doubt, else before it."""
+    seed = reading.text[:200]
+    names = list(dict.fromkeys(_names(reading, remark)))
+    if remark.about and not names:
+        return None
+    if names and voice.written.points:
+        chosen = sentence_for(voice.written.points, remark.target, remark.band, voice.said, seed, voice.bands)
+        if chosen is not None:
+            return Note(chosen.text.replace("{points}", _listed(names)), "end", chosen.hedge)
+    chosen = sentence_for(voice.written.starts, remark.target, remark.band, voice.said, seed, voice.bands)
+    if chosen is not None:
+        return Note(chosen.text, "start", chosen.hedge)
+    chosen = sentence_for(voice.written.closings, remark.target, remark.band, voice.said, seed, voice.bands)
+    return None if chosen is None else Note(chosen.text, "end", chosen.hedge)
+
+
+_EMPHASIS = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)")
+MOST_QUOTED = 7
+"""Words of an item without number and head by which a remark names it."""
+_NUMBERED = re.compile(r"(?:\A|\n)[ \t]*(\d{1,3})[.)]\s[*_]*\Z")
+_HEAD = re.compile(r"[*_]*([^.:!?\n*_]{2,50})[*_]*\s?(?::|[-–—]\s)")
+
+
+def _names(reading: Reading, remark: Remark) -> Iterator[str]:
+    """What a remark names: numbers of points, heads of items, names of cells."""
+    for about in remark.about:
+        if isinstance(about, str):
+            yield f"the figures for {about}"
+            continue
+        number = _NUMBERED.search(reading.text[max(0, about.start - 12) : about.start])
+        head = _HEAD.match(reading.text, about.start, about.end)
+        if number is not None:
+            yield f"point {number[1]}"
+        elif head is not None:
+            yield f"what I say about {head[1].strip()}"
+        else:
+            words = _EMPHASIS.sub("", reading.words_of(about)).rstrip(" .").split()
+            yield f"“{' '.join(words[:MOST_QUOTED])}{' …' * (len(words) > MOST_QUOTED)}”"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Join names as a person would: "points 1 and 4, and ..."."""
+    points = [name.removeprefix("point ") for name in names if name.startswith("point ")]
+    others = [name for name in names if not name.startswith("point ")]
+    numbers = [f"point{'s' * (len(points) > 1)} {_and(points)}"] if points else []
+    return _and([*numbers, *others])
+
+
+def _and(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

@@ -7,16 +7,15 @@ before its first word, and a sentence in which no place is sure takes none: then
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from ...lexicon import Frame, FrameKind, Hedge
-from ...lexicon.hedges.written import Written
+from ...lexicon import Frame, FrameKind
 from ...lexicon.reading.reading import OwnHedge, Reading, Sentence, Token
 from ...lexicon.text.language import grammar
 from ...lexicon.text.shape import shape
 from .edits import Edit, Note
-from .phrases import Phrase, phrase_for, sentence_for
+from .phrases import Phrase, Voice, note_of, phrase_for
 from .policy import BANDS, Band, Mark, Plan, Remark, band_of
 
 MOST_WORDS_OF_A_FRAGMENT = 14
@@ -35,24 +34,6 @@ _OF_A_COUNTRY = re.compile(r"(?:ese|[lnrt]ish|[dglnrt]ian|[cprs]ean|[ir]can|ench
 """The end of an adjective or noun that English writes with a capital ("Japanese", "Polish", "Italian")."""
 _TAKES_THAT = re.compile(r"^(?:I(?:['’]m| )|My )[^,:]*[^,: ] $")
 """An English opening of a clause that reads better with "that" where the clause opens with a phrase."""
-
-
-@dataclass(frozen=True, slots=True)
-class Voice:
-    """The words that a route may use, and those of the last answers.
-
-    Attributes:
-        hedges: entries of the lexicon that may be written.
-        written: sentences of the language that stand apart.
-        avoid: ids of hedges in the last answers, the newest last.
-        said: the last answers, whose sentences about themselves are not repeated.
-    """
-
-    hedges: Sequence[Hedge]
-    written: Written
-    avoid: Sequence[str] = ()
-    said: str = ""
-    bands: Mapping[Band, float] = field(default_factory=lambda: BANDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +67,9 @@ def realise(reading: Reading, plan: Plan, voice: Voice) -> Realised:
         edits += own
         avoid.append(hedge)
         placed.append((mark, hedge))
-    note = None if plan.remark is None else _remark(reading, plan.remark, voice)
+    note = None if plan.remark is None else note_of(reading, plan.remark, voice)
     if note is None and missed and (worst := min(missed, key=lambda mark: mark.target.mean)).band != "light":
-        note = _remark(reading, Remark(worst.band, worst.target), voice)
+        note = note_of(reading, Remark(worst.band, worst.target), voice)
     return Realised(tuple(edits), note, tuple(placed), tuple(missed))
 
 
@@ -429,56 +410,3 @@ def _skip(text: str, at: int) -> int:
 
 def _large(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def _remark(reading: Reading, remark: Remark, voice: Voice) -> Note | None:
-    """A sentence about the answer: after it where it names what is in doubt, else before it."""
-    seed = reading.text[:200]
-    names = list(dict.fromkeys(_names(reading, remark)))
-    if remark.about and not names:
-        return None
-    if names and voice.written.points:
-        chosen = sentence_for(voice.written.points, remark.target, remark.band, voice.said, seed, voice.bands)
-        if chosen is not None:
-            return Note(chosen.text.replace("{points}", _listed(names)), "end", chosen.hedge)
-    chosen = sentence_for(voice.written.starts, remark.target, remark.band, voice.said, seed, voice.bands)
-    if chosen is not None:
-        return Note(chosen.text, "start", chosen.hedge)
-    chosen = sentence_for(voice.written.closings, remark.target, remark.band, voice.said, seed, voice.bands)
-    return None if chosen is None else Note(chosen.text, "end", chosen.hedge)
-
-
-_EMPHASIS = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)")
-MOST_QUOTED = 7
-"""Words of an item without number and head by which a remark names it."""
-_NUMBERED = re.compile(r"(?:\A|\n)[ \t]*(\d{1,3})[.)]\s[*_]*\Z")
-_HEAD = re.compile(r"[*_]*([^.:!?\n*_]{2,50})[*_]*\s?(?::|[-–—]\s)")
-
-
-def _names(reading: Reading, remark: Remark) -> Iterator[str]:
-    """What a remark names: numbers of points, heads of items, names of cells."""
-    for about in remark.about:
-        if isinstance(about, str):
-            yield f"the figures for {about}"
-            continue
-        number = _NUMBERED.search(reading.text[max(0, about.start - 12) : about.start])
-        head = _HEAD.match(reading.text, about.start, about.end)
-        if number is not None:
-            yield f"point {number[1]}"
-        elif head is not None:
-            yield f"what I say about {head[1].strip()}"
-        else:
-            words = _EMPHASIS.sub("", reading.words_of(about)).rstrip(" .").split()
-            yield f"“{' '.join(words[:MOST_QUOTED])}{' …' * (len(words) > MOST_QUOTED)}”"
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Join names as a person would: "points 1 and 4, and ..."."""
-    points = [name.removeprefix("point ") for name in names if name.startswith("point ")]
-    others = [name for name in names if not name.startswith("point ")]
-    numbers = [f"point{'s' * (len(points) > 1)} {_and(points)}"] if points else []
-    return _and([*numbers, *others])
-
-
-def _and(words: Sequence[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

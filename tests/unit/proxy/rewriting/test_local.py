@@ -14,8 +14,8 @@ from hedgerow.lexicon.hedges.written import written
 from hedgerow.lexicon.reading.local import read
 from hedgerow.proxy.rewriting.guard import perceived_confidence
 from hedgerow.proxy.rewriting.local import word_locally
+from hedgerow.proxy.rewriting.phrases import Voice
 from hedgerow.proxy.rewriting.policy import BANDS, Claimed, band_of
-from hedgerow.proxy.rewriting.realise import Voice
 from hedgerow.proxy.types import Rewording
 
 VOICE = Voice(tuple(offered(load(), voices=("impersonal", "first_person"))), written())
