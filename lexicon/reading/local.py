@@ -12,7 +12,7 @@ from typing import get_args
 
 from ..perception.spotting import Span as Marked
 from ..perception.spotting import spot
-from ..text.language import known_language_of
+from ..text.language import grammar, known, known_language_of
 from . import features
 from .parsing import NOT_PARSED, NoParser, Parsed, parser
 from .reading import Act, OwnHedge, Reading, Sentence, Span
@@ -124,7 +124,11 @@ def _act(
     if segment.block == "quote":
         return "repeats", 0.0
     bare = bare and len(words.split()) < FEWEST_PROSE and not words.rstrip().endswith(("?", "？", ":"))
+    if words.rstrip(_QUOTED).endswith(("?", "？")):
+        return "asks", 0.0
     if language != "en":
+        if language in known() and grammar(language).no_answer.match(words):
+            return "declines", 0.0
         is_sentence = (
             segment.block == "prose" and words.rstrip('*_"”»)').endswith((".", "。")) and len(words) >= SHORTEST
         )
@@ -134,8 +138,6 @@ def _act(
         zip(model.classes, model.probabilities(features.of_sentence(words, question, parsed)).tolist(), strict=True)
     )
     act, states = max(ACTS, key=read_as.__getitem__), read_as["states"]
-    if words.rstrip(_QUOTED).endswith("?"):
-        return "asks", 0.0
     if bare and _LETTER.fullmatch(words):
         return "presents", 0.0
     if bare and (act in BARE or _POLAR.fullmatch(words) or (seeks >= ASKED and act != "declines" and question.strip())):
