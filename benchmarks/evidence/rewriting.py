@@ -107,7 +107,7 @@ class Served:
     @property
     def changed(self) -> bool:
         """Whether the client would read another text than the model wrote."""
-        return self.result.text != self.row["answer"]
+        return self.result.whole_text != self.row["answer"]
 
 
 def bulk(data: Path, count: int) -> list[reading.Row]:
@@ -149,14 +149,14 @@ async def _touched(reworder: Reworder, row: dict[str, Any]) -> bool:
     body = {"model": "m", "messages": messages, **row["more"]}
     run = Run(job_of(reworder.route, "/chat/completions", body, {}))
     await word_given(run, reworder.wording, row["answer"], Given(Beta.from_mean(0.5, reading.CONCENTRATION)))
-    return run.result.text != row["answer"]
+    return run.result.whole_text != row["answer"]
 
 
 def touched_languages(reworder: Reworder) -> list[bool]:
     """Of each answer in a language without a lexicon (tests/data), whether it is changed."""
     texts = [line.split("\t")[1] for line in LANGUAGES.read_text(encoding="utf-8").splitlines()]
     results = [asyncio.run(reworder.reword(GivenAnswer(answer=text, alpha=5.0, beta=5.0))) for text in texts]
-    return [result.text != text for text, result in zip(texts, results, strict=True)]
+    return [result.whole_text != text for text, result in zip(texts, results, strict=True)]
 
 
 def hedged_parts(served: Served) -> Iterator[tuple[float, str]]:

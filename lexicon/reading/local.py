@@ -35,6 +35,8 @@ _POLAR = re.compile(r"[\W_]*(?:yes|no|true|false|correct|incorrect)[\W_]*", re.I
 _QUOTED = ' *_"”)'
 """What may stand behind a question mark."""
 _SAYS_YES = re.compile(r"[*_]*(?:yes|no)\b", re.IGNORECASE)
+_FORMULA = re.compile(r"(?!.*[a-z]{3}).*[=→⇌≈≤≥^]", re.DOTALL)
+"""An equation or a reaction without a word."""
 _LETTER = re.compile(r"[\W_]*[A-Za-z][\W_]*")
 """An option: programs read it."""
 SEEKS: float = json.loads((DATA / "thresholds.json").read_text(encoding="utf-8"))["seeks"]
@@ -138,7 +140,7 @@ def _act(
         zip(model.classes, model.probabilities(features.of_sentence(words, question, parsed)).tolist(), strict=True)
     )
     act, states = max(ACTS, key=read_as.__getitem__), read_as["states"]
-    if bare and _LETTER.fullmatch(words):
+    if bare and (_LETTER.fullmatch(words) or _FORMULA.match(words)):
         return "presents", 0.0
     if bare and (act in BARE or _POLAR.fullmatch(words) or (seeks >= ASKED and act != "declines" and question.strip())):
         return "states", 1.0

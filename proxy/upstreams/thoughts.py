@@ -9,7 +9,8 @@ import re
 import unicodedata
 
 _THINKS = r"(?:\w+:)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection|analysis|scratchpad)"
-_TURN = r"(?:<[|｜][^<>|｜\n]{1,40}[|｜]>|</?(?:s|bos|eos|eot|(?:start_of_|end_of_)?turn|im_start|im_end)>|\[/?INST\])"
+_TURN = r"(?:<[|｜](?!python_tag|tool)[^<>|｜\n]{1,40}[|｜]>|</?(?:s|bos|eos|eot|(?:start_of_|end_of_)?turn|im_start|im_end)>|\[/?INST\])"
+"""A token that begins or ends a turn; one that begins a call of a tool is what a program reads."""
 _THOUGHT = re.compile(
     rf"(?<![`'\"])(?:</{_THINKS}>|\[/{_THINKS}\]|◁/{_THINKS}▷)(?![`'\"])"
     r"|<\|channel\|>\s*final\b[^<\n]{0,40}(?:<\|\w+\|>[^<\n]{0,40}){0,2}<\|message\|>",

@@ -65,7 +65,7 @@ def section(data: Path) -> str:
 def _read(rows: Sequence[grades.Row]) -> str:
     """The graded answers."""
     tables = "\n\n".join(
-        f"{name}, read on {some[0]['read']}:\n\n{grades.table(some, 'kind', lambda row: row['kind'])}"
+        f"The {name} set, read on {some[0]['read']}:\n\n{grades.table(some, 'kind', lambda row: row['kind'])}"
         for name in dict.fromkeys(row["set"] for row in rows)
         if (some := [row for row in rows if row["set"] == name])
     )
