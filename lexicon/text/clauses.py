@@ -22,7 +22,7 @@ FEWEST_WORDS = 3
 LONGEST = 1_000
 """Length in characters of the longest sentence that is split."""
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-_JOINT = re.compile(r";\s+(?:(?:and|but)\s+)?|,\s+(?:and|but|while|whereas)\s+|\s+(?:and|but)\s+")
+_JOINT = re.compile(r";\s+(?:(?:and|but)\s+)?|,\s+(?:and|but|while|whereas)\s+|(?<!\s)\s++(?:and|but)\s++")
 _SEMICOLON = re.compile(r";\s+")
 _GOVERNING = re.compile(
     r"\W*(?:if|unless|although|though|when|while|because|since|as|after|before|until|once)\b|.*\b(?:if|unless|whether|not only|either|neither|both|between)\s",

@@ -21,7 +21,7 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _FOREIGN_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _STOP = re.compile(r"(?<![.!?…])[.!?…]++(?:\[\^?\d++\])*+$")
 _STOP_WITHIN = re.compile(r"[.!?…]['’]?[\"”»“*_)\]]++$")
-_ABBREVIATION = re.compile(r"(?:\b[^\W\d_]\.(?:[^\W\d_]\.)+|\b(?:Jr|Sr|Inc|Ltd|Co|Corp|etc|St|Dr)\.)$")
+_ABBREVIATION = re.compile(r"(?:\b[^\W\d_]\.[^\W\d_]\.|\b(?:Jr|Sr|Inc|Ltd|Co|Corp|etc|St|Dr)\.)$")
 _POLAR = re.compile(
     r"[*_]{0,3}(?:yes|no|yeah|nope|true|false|correct|neither)\b(?:[*_]*)(?:([,.!;:–—-]+)\s*|\s+[–—-]+\s*)",
     re.IGNORECASE,

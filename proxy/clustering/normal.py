@@ -20,7 +20,7 @@ from .stems import fold, stem
 from .tokens import SEPARATORS, prepared, tokenise, tokens_of
 from .words import word_lists
 
-_OWNER = re.compile(r"([^\W\d_]+)'s\s+[a-z]")
+_OWNER = re.compile(r"(?<![^\W\d_])([^\W\d_]++)'s\s++(?=[a-z])")
 _ASKS_WHO = re.compile(r"\s*who(?:m|se)?\b(?! or what)", re.IGNORECASE)
 _ASKS_WHEN = re.compile(r"\s*(?:when|(?:[io]n )?(?:what|which) (?:year|date|day))\b", re.IGNORECASE)
 _OPEN = frozenset({"or", "what", "how", "whose"})

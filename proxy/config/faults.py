@@ -13,8 +13,6 @@ from pydantic import BaseModel, SecretStr, ValidationError
 from ..errors import ConfigError
 from .sections import VARIABLE
 
-_CREDENTIALS = re.compile(r"//.*@", re.DOTALL)
-"""A name and password inside an address."""
 _LISTED_KEYS = 14
 """Number of keys of a section that are listed if none is similar to an unknown one."""
 _WORDS = (
@@ -93,8 +91,14 @@ def _describe(fault: Any, model: type[BaseModel]) -> str:
         return f"{key} is empty: {message}"
     if kind == "missing" or _is_secret(model, fault["loc"]) or isinstance(value, dict | list):
         return f"{key}: {message}"
-    shown = _CREDENTIALS.sub("//***@", value) if isinstance(value, str) else value
+    shown = _without_credentials(value) if isinstance(value, str) else value
     return f"{key} is {shown!r}: {message}"
+
+
+def _without_credentials(value: str) -> str:
+    """A text without the name and password of an address in it."""
+    before, slashes, address = value.partition("//")
+    return f"{before}//***@{address.rpartition('@')[2]}" if slashes and "@" in address else value
 
 
 def _is_secret(model: type[BaseModel], where: Sequence[int | str]) -> bool:

@@ -14,11 +14,11 @@ from .sections import VARIABLE
 LEAST = 16
 """Characters of a secret that signs or opens something here."""
 _PLACEHOLDER = re.compile(
-    r"(?:change|replace)\W*(?:me(?!n)|this|it|with|before)|(?:fill|set)\W*me\b|(?:fill|insert|enter|put|set|add|paste)\b.*\bhere\b"  # asks
+    r"(?:change|replace)\W*(?:me(?!n)|this|it|with|before)|(?:fill|set)\W*me\b|(?:fill|insert|enter|put|set|add|paste)\b.{0,80}\bhere\b"  # asks
     r"|^(?:to\W*be\W*)?(?:change|replace)d?$"
     r"|\byours?\b|your(?:own|api|key|secret|token|password)|(?:key|secret|token|password|goes)\W*here\b"  # speaks to the reader
-    r"|placeholder|\b(?:todo|tbd|fixme)\b|example\b|^<.*>$|\{\{.*\}\}|^(?:null|nil|undefined)$"  # is marked, or what a template leaves
-    r"|^(?:sk\W+)?(?:\W*|\W*(?:[x0]\W*){3,})$",  # a row of signs
+    r"|placeholder|\b(?:todo|tbd|fixme)\b|example\b|^<.*>$|\{\{.{0,99}\}\}|^(?:null|nil|undefined)$"  # is marked, or what a template leaves
+    r"|^(?:sk\W++)?\W*+(?:(?:[x0]\W*+){3,})?$",  # a row of signs
     re.IGNORECASE,
 )
 """Text that stands where a secret belongs; read with hyphens for underscores."""

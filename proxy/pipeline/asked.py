@@ -28,26 +28,26 @@ _CODE = re.compile(r"[{};]|==|\(\)|</|\bdef\b|\bimport\b")
 _FORMULA = re.compile(r"[=+^*/]\s*\d|\\|\$")
 _ASKED = r"(?:who|whom|whose|when|where|which|what(?:'s)?|how (?:many|much|long|old|far|tall|big|often))"
 _START = r"(?:^|[.!?,:\n])"
-_END = r"[^\n?]*\?\s*$"
+_END = r"[^\n?]{0,400}\?\s*$"
 _QUESTION = re.compile(
     "|".join(
         (
             # at the end, or before "Answer:"
-            rf"{_START}\s*(?:(?:and|so|but|then|also)\b,? )?(?:{_ASKED}|{one_of('why is are was were did does do has have had can')})\b"
-            r"[^\n?]*\?\s*(?:$|\n\s*(?:answer|a|response|output)\s*:)",
+            rf"{_START}\s{{0,9}}(?:(?:and|so|but|then|also)\b,? )?(?:{_ASKED}|{one_of('why is are was were did does do has have had can')})\b"
+            r"[^\n?]{0,400}\?(?:\s*+$|[^\S\n]*+\n\s*+(?:answer|a|response|output)\s*+:)",
             r"\b(?:of|in|to|by|under|from) (?:which|what)\b[^\n?]{0,80}\?\s*$",
-            r"(?:^|[.!?,\n])[\"”']?\s*(?:(?:will|would|should|may|might)|how (?:should|will|does|do|did|is|are|was|were)) "
+            r"(?:^|[.!?,\n])[\"”']?\s{0,9}(?:(?:will|would|should|may|might)|how (?:should|will|does|do|did|is|are|was|were)) "
             rf"(?!i\b|you\b|we\b|one\b){_END}",
-            rf"{_START}\s*(?:up )?{one_of('in on at to from for by with of under during since until')} {_ASKED}\b{_END}",
+            rf"{_START}\s{{0,9}}(?:up )?{one_of('in on at to from for by with of under during since until')} {_ASKED}\b{_END}",
             # ends with what it asks, or has no question mark
             r"\b(?:who|whom|what|which|where|when)\?\s*$",
             rf"^(?:(?:in|on|at) )?{_ASKED}\b[^\n?]*$|^do you (?:need|have to)\b",
             # multiple choice, a gap to fill, or an unfinished sentence
             r"\bwhich of (?:these|the following)\b|_{3}",
-            rf"\b{one_of('is are was were the a an to of in by as for that called because')}\s*:?\s*$",
-            r"(?:^|\n)\s*(?:question|q|query|user)\s*:[^\n]*\?",
+            rf"\b{one_of('is are was were the a an to of in by as for that called because')}\s*+:?\s*+$",
+            r"(?:^|\n)\s{0,9}(?:question|q|query|user)\s*:[^\n]*\?",
             # verbs and nouns that ask for one thing
-            rf"^(?:answer|convert|define|count)\b|{_START}\s*(?:calculate|compute|solve)\b",
+            rf"^(?:answer|convert|define|count)\b|{_START}\s{{0,9}}(?:calculate|compute|solve)\b",
             r"^(?:give|provide|specify|state|name)\b (?:a|the) [^\n.]{0,30}\b(?:year|day|date|month)\b[^\n.]{0,200}[.?]?\s*$",
             r"\bfacts? (?:about|related to|regarding|concerning)\b",
         )
@@ -72,7 +72,7 @@ _LEADS_ON = one_of(
     "with to by of that as for from in on between because except including include includes illustrate illustrates demonstrate demonstrates suggest suggests indicate indicates means "
     "implies reflect reflects require requires represent represents describe describes involve involves exemplifies show shows cause causes produce produces has have had a an the"
 )
-_LEFT_OPEN = re.compile(rf"(?:\b{_LEADS_ON}\b|:|\.\.\.)\W*$")
+_LEFT_OPEN = re.compile(rf"(?:\b{_LEADS_ON}\b|(?<!\W)(?>\W*?(?::|\.\.\.)))\W*+$")
 """The text ends with a colon or with a word that cannot end a sentence."""
 SHORTEST_STATEMENT = 10
 """Length in characters of the shortest unfinished statement that is recognised."""

@@ -51,7 +51,7 @@ _FORMS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = tuple(
         (("question",), r"\b(?:standalone|stand-alone|follow-?up) questions?\b"),
         (("search quer",), r"\bsearch quer(?:y|ies)\b"),
         (("title",), r"\b(?:concise|short|brief)\b[^.\n]{0,30}\btitle\b|\bas a title\b"),
-        (("### task:", "autocompletion", "fim_"), r"^\W*### task:|\bautocompletion\b|<\|?fim_"),
+        (("### task:", "autocompletion", "fim_"), r"^[^\w\n]*### task:|\bautocompletion\b|<\|?fim_"),
         (("retriev", "search"), r"\b(?:retriev(?:e|al) relevant|used for retrieval|search retrieval)\b"),
         (("commit message",), r"\bcommit message\b"),
         (("extract", "generate"), r"\b(?:extract|generate)\b[^.\n]{0,40}\b(?:keywords|tags|triples|entities)\b"),
@@ -60,7 +60,7 @@ _FORMS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = tuple(
         (("judge", "score", "evaluation"), r"\bimpartial judge\b|\bbinary score\b|\bevaluation form\b"),
         (("rate the",), r"\brate the\b[^.\n]{0,60}\b(?:on one metric|from \d|on a scale)\b"),
         (("safety polic",), r"\bsafety polic(?:y|ies)\b"),
-        (("translat",), r"\b\w+ to \w+ translator\b|^\W*(?:please )?translate\b[^.\n]{0,60}\b(?:in)?to\b"),
+        (("translat",), r"\b\w+ to \w+ translator\b|^[^\w\n]*+(?:please )?translate\b[^.\n]{0,60}\b(?:in)?to\b"),
     )
 )  # fmt: skip
 """A regular expression and the words of which a lower-cased request must hold one before it is tried: most requests hold none, and an
@@ -68,15 +68,15 @@ expression costs a hundred times as much as a search for a word.
 """
 _MARKUP = re.compile(r"\s*<[A-Za-z!?/|][^>\n]{0,200}>|.*</[A-Za-z]\w*>\s*$|.*\[\[ ?##", re.DOTALL)
 _TOKENS = re.compile(
-    r"<[|｜]|[|｜]>|\[TOOL_CALLS\]|\[RESULT\]|\[\[[\w<>=]{1,6}\]\]|<tool_call>|<function|^[*]{3} Begin Patch|^<{7} |\d\d:\d\d[.,]\d{3} --> |^WEBVTT\b|\\begin\{(?:tabular|table|document|figure)|^\s*\\boxed\{[^}]*\}\s*$"
-    r"|\w/[BI]-[A-Z]{3}|\{\s*(?://[^\n]*\s*)?[\"']\w[\w $.-]*[\"']\s*:|\[\s*[\"'][^\"'\n]{1,80}[\"']\s*[,\]](?!\()|^\s*@\w+\{\w+,",
+    r"<[|｜]|[|｜]>|\[TOOL_CALLS\]|\[RESULT\]|\[\[[\w<>=]{1,6}\]\]|<tool_call>|<function|^[*]{3} Begin Patch|^<{7} |\d\d:\d\d[.,]\d{3} --> |^WEBVTT\b|\\begin\{(?:tabular|table|document|figure)|^[^\S\n]*+\\boxed\{[^}]{0,400}\}[^\S\n]*+$"
+    r"|\w/[BI]-[A-Z]{3}|\{\s*+(?://[^\n]*+\s*+)?+[\"']\w[\w $.-]*[\"']\s*+:|\[\s*+[\"'][^\"'\n]{1,80}[\"']\s*[,\]](?!\()|^[^\S\n]*+@\w+\{\w+,",
     re.MULTILINE,
 )
 """Syntax of tool calls, verdicts, patches, subtitles and JSON, anywhere in an answer."""
 _CODE = re.compile(
-    r"\s*(?:def \w+\(|class \w+[:(]|import [\w.]+|from [\w.]+ import |(?:const|let|var) \w+ =|function \w*\(|#include|#!/|FROM \w+:|(?:flowchart|graph) (?:[TL][DR]|TB|BT|RL)\b|digraph\b|"
+    r"\s*+(?:def \w+\(|class \w+[:(]|import [\w.]+|from [\w.]+ import |(?:const|let|var) \w+ =|function \w*\(|#include|#!/|FROM \w+:|(?:flowchart|graph) (?:[TL][DR]|TB|BT|RL)\b|digraph\b|"
     r"\\(?:(?:sub)?section|chapter|documentclass|usepackage)\b|(?:sequence|class|state|er)Diagram\b|@start\w+\n|HTTP/\d|(?:message|struct|interface|enum|type) \w+ \{|"
-    r"(?:query|mutation)\b[^\n]{0,40}\{|[.#]?[\w-]+ \{ ?[\w-]+:|(?:GET|POST|PUT|DELETE|PATCH) /|\[[\w.]+\]\s*\n\s*\w+ ?=|(?:git|curl|find|grep|docker|npm|pip|kubectl|ls|cd) [^\n.?!]*"
+    r"(?:query|mutation)\b[^\n]{0,40}\{|[.#]?[\w-]+ \{ ?[\w-]+:|(?:GET|POST|PUT|DELETE|PATCH) /|\[[\w.]+\][^\S\n]*+\n\s*+\w+ ?=|(?:git|curl|find|grep|docker|npm|pip|kubectl|ls|cd) [^\n.?!]*"
     r"(?:[-/|~]|HEAD)|find \. -|\w+\([^()\n]*\): \S)"
 )
 _QUERY = re.compile(
@@ -93,27 +93,28 @@ _TURNS = re.compile(
     re.IGNORECASE,
 )
 _ALONE = re.compile(
-    r"\s*(?:[a-z][a-z0-9+.-]*://\S+|[\w.+-]+@[\w-]+\.[\w.]+|(?=\S*[A-Za-z])(?:(?:\.{0,2}/|~/|[A-Za-z]:\\|[\w.-]+/)[\w./\\~-]*\.?\w+\s*)+|#[0-9A-Fa-f]{3,8}|[0-9a-f]{8}-[0-9a-f-]{27}(?: \w+)?|[a-z_]+: ?-?\d+(?:\.\d+)?|(?=[^\n]*[A-Za-z])(?:[^\s,\"]+|\"[^\"\n]*\")(?:,(?:[^\s,\"]+|\"[^\"\n]*\")){2,}|"
+    r"\s*+(?:[a-z][a-z0-9+.-]*://\S+|[\w.+-]+@[\w-]+\.[\w.]+|(?=\S*[A-Za-z])(?>(?:\.{0,2}/|~/|[A-Za-z]:\\|[\w.-]++/)[\w./\\~-]*\w)(?:\s++(?:\.{0,2}/|~/|[A-Za-z]:\\|[\w.-]++/)[\w./\\~-]*\w)*+|#[0-9A-Fa-f]{3,8}|[0-9a-f]{8}-[0-9a-f-]{27}(?: \w+)?|[a-z_]+: ?-?\d+(?:\.\d+)?|(?=[^\n]*[A-Za-z])(?:[^\s,\"]+|\"[^\"\n]*\")(?:,(?:[^\s,\"]+|\"[^\"\n]*\")){2,}|"
     r"(?=\S*(?:\w_\w|//|\\|\*\*?/|/\*|\*\.\w|[{}|]|\w\.(?:csv|tsv|json|jsonl|ya?ml|toml|txt|md|py|[jt]sx?|html?|xml|pdf|png|jpe?g|svg|zip|log|sh|sql|docx?|xlsx?|parquet|lock|env|prod|dev)$))\S+|"
     r"[0-9a-f]{32,64}|"
-    r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d\S*)?|/.+/[gimsuy]*|\^.*\$|\$ [a-z].*|(?:\w+=\S+\s*)+|\[?(?:\w+\([^\n]*\)(?:, )?)+\]?;?|(?:positive|negative|neutral|unsafe|safe|true|false|null|none)"
+    r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d\S*)?|/.+/[gimsuy]*|\^.*\$|\$ [a-z].*+|\w++=\S++(?:\s++\w++=\S++)*+|\[?\w+\([^\n]*\)(?:, )?\]?;?|(?:positive|negative|neutral|unsafe|safe|true|false|null|none)"
     r"|['\"`][^'\"`\n]{1,80}['\"`]|\[[^\]\n]*\]\([^)\s]*\)|v?\d+(?:\.\d+){2,3}(?:-[\w.]+)?|-?\d+\.\d+, ?-?\d+\.\d+|(?:[\d*/,-]+ ){4}[\d*/,-]+"
-    r"|(?:\d{1,3}\. ?(?=[A-Za-z])\S{2,7} (?=\S*\d|O-O)(?:\S{2,7} ?)?)+|(?:[\w]{1,8}/){7}\w{1,8} [wb] \S+ \S+ \d+ \d+)\s*(?:\n(?:[SO]\d+,?)+)?\s*",
+    r"|(?:\d{1,3}\. ?(?=[A-Za-z])\S{2,7} (?=\S*\d|O-O)(?:(?!\d{1,3}\.)\S{2,7} ?)?)++|(?:[\w]{1,8}/){7}\w{1,8} [wb] \S+ \S+ \d+ \d+)(?:\s*\n(?:[SO]\d+,?)+)?\s*+",
 )  # fmt: skip
 _FILLED = re.compile(r"(?i:fim[_▁ -])|<\|?(?:PRE|SUF|MID|EOT)\|?>|\[(?:PREFIX|SUFFIX|MIDDLE)\]")
 """Markers around the place that a plain completion fills, of all families of code models."""
 _ENDED = re.compile(r"(?:[.?!:…。？！：][\"'”’)\]*_`]*|\n)\s*\Z|\A\s*\Z")
 """The end of a prompt that a plain completion answers; otherwise it continues the prompt's last sentence."""
-_CAPITALS = re.compile(r"\s*[A-Z]{2,}[A-Z_]*\d*(?: \[\d+\])?\s*")
+_CAPITALS = re.compile(r"\s*+[A-Z]{2}[A-Z_]*+\d*+(?: \[\d+\])?\s*+")
 _VERDICT = re.compile(
     r"POSITIVE|NEGATIVE|NEUTRAL|SPAM|HAM|SAFE|UNSAFE|TRUE|FALSE|YES|NO|PASS(?:ED)?|FAIL(?:ED)?|NONE|NULL|TERMINATED?|APPROVED?|REJECT(?:ED)?|ACCEPT(?:ED)?|HIGH|LOW|MEDIUM|"
-    r"(?:IN)?CORRECT|(?:IR)?RELEVANT|ENTAILMENT|CONTRADICTION|SUPPORTED|REFUTED|SEARCH|CONTINUE|DONE|END|FINISH|STOP|OK|ERROR|UNKNOWN|[SO]\d|.*[_\[].*"
+    r"(?:IN)?CORRECT|(?:IR)?RELEVANT|ENTAILMENT|CONTRADICTION|SUPPORTED|REFUTED|SEARCH|CONTINUE|DONE|END|FINISH|STOP|OK|ERROR|UNKNOWN|[SO]\d|[^_\[\n]*+[_\[].*"
 )
-_ASKS = re.compile(r"\b(?:who|whom|whose|what|which|where)\b[^?]*\?\s*$", re.IGNORECASE)
-_PAIR = re.compile(r"\s*-?\s*[\w.\"' -]{1,30}\s*[:=]\s*\S(?:\S* ?){0,5}(?<![.?!])\s*$")
-_KEY = re.compile(r"\s*(?:- |-?\s*[a-z_][\w.-]*:(?: \S(?:\S* ?){0,7})?$|---$)")
+_ASKING = r"\b(?:who|whom|whose|what|which|where)\b"
+_ASKS = re.compile(rf"{_ASKING}(?:(?!{_ASKING})[^?])*+\?\s*+$", re.IGNORECASE)
+_PAIR = re.compile(r"\s*+(?:-\s*+)?(?:[\w.\"' -]{1,30}\s*+|(?<=[ -]))[:=]\s*+\S++(?: \S*+){0,4}+ ?+(?<![.?!])\s*+$")
+_KEY = re.compile(r"\s*+(?:- |(?:-\s*+)?[a-z_][\w.-]*+:(?: \S++(?: \S*+){0,6}+ ?+)?$|---$)")
 _QUOTED_CELL = re.compile(r'"[^"\n]*"')
-_TRIPLE = re.compile(r"\s*\([^()]+, [^()]+, [^()]+\)\s*$")
+_TRIPLE = re.compile(r"\s*+\((?=(?>[^()]+?, )(?>[^()]+?, )[^()])[^()]++\)\s*+$")
 
 
 def is_machine_read(body: Json, answer: str) -> bool:
@@ -173,9 +174,10 @@ def _ends(text: str) -> str:
 
 
 def _looks_formal(answer: str) -> bool:
-    if any(pattern.match(answer) for pattern in (_MARKUP, _QUERY, _CODE)) or _ALONE.fullmatch(answer):
+    if _MARKUP.match(answer) or _QUERY.match(answer) or _CODE.match(answer) or _ALONE.fullmatch(answer):
         return True
-    return any(pattern.search(answer) for pattern in (_TOKENS, _QUERY_LINE, _PATCH, _TURNS)) or _is_data(answer)
+    found = _TOKENS.search(answer) or _QUERY_LINE.search(answer) or _PATCH.search(answer) or _TURNS.search(answer)
+    return found is not None or _is_data(answer)
 
 
 def _is_data(answer: str) -> bool:
@@ -185,8 +187,7 @@ def _is_data(answer: str) -> bool:
         lines = lines[1:]
     if len(lines) < 2:
         return False
-    every = (_PAIR, _TRIPLE)
-    if any(all(pattern.match(line) for line in lines) for pattern in every):
+    if all(map(_PAIR.match, lines)) or all(map(_TRIPLE.match, lines)):
         return True
     keys = all(_KEY.match(line) for line in lines) and sum(not line.lstrip().startswith("- ") for line in lines) > 1
     return keys or any(_are_cells(lines, mark) for mark in (",", ";", "\t"))

@@ -22,7 +22,7 @@ DoubtKind = Literal["frame", "adverb", "modal", "infinitive", "caveat"]
 
 _DEGREE = (
     r"(?:(?:very|quite|fairly|pretty|rather|really|reasonably|absolutely|completely|entirely|fully|totally|almost|nearly|extremely|highly|"
-    r"somewhat|moderately|relatively|mostly|not|less|only|but|100 %|far from|at all|all that|too|so|exactly|a bit|a little|overly|personally) )*"
+    r"somewhat|moderately|relatively|mostly|not|less|only|but|100 %|far from|at all|all that|too|so|exactly|a bit|a little|overly|personally) )*+"
 )
 _SURE = rf"{_DEGREE}(?:sure|certain|confident|positive|convinced|unsure|uncertain)"
 _RIGHT = r"(?:right|correct|accurate|exact|true|complete|so|the case|up to date)"
@@ -38,7 +38,7 @@ _AGAINST = rf"(?: (?:against|with|in|on|from) {_THING})?(?: (?:first|yourself|fo
 _CLAUSES = (
     rf"i am {_SURE}(?: (?:that|whether|if) (?:{_THING}|all of (?:this|it)) (?:is|are) {_RIGHT})?"
     rf"(?: (?:of|about|on|in|regarding) {_THING})?",
-    r"i (?:do|can|could) not (?:(?:really|fully|entirely|completely|actually|independently|be|personally) )*"
+    r"i (?:do|can|could) not (?:(?:really|fully|entirely|completely|actually|independently|be|personally) )*+"
     rf"(?:know|{_SURE}|say|vouch for {_THING}|{_CHECK} {_THING}|guarantee {_THING})(?: for (?:sure|certain))?(?: (?:of|about|on) {_THING})?",
     rf"i (?:may|might|could) (?:well )?be (?:wrong|mistaken|off|incorrect|misremembering)(?: here| (?:(?:about|on|in) )?{_THING})?",
     rf"i have (?:only )?(?:very )?(?:little|limited|low|some|moderate|reasonable) (?:confidence|certainty|doubts?) (?:in|about) {_THING}",
@@ -78,6 +78,11 @@ _ABOUT = word_set(
 _FIXED = frozenset(re.findall(r"[a-z][a-z-]*", " ".join((_CLAUSE, _LINK)))) | _ABOUT
 
 
+_LONGEST = 40
+"""Largest number of words in a caveat."""
+_FEW_WORDS = rf"(?=(?:\S++ ){{0,{_LONGEST}}}+\S*+$)"
+
+
 @dataclass(frozen=True, slots=True)
 class _Caveats:
     """Patterns of a caveat: as a whole sentence, as an opening before "but", and at the end of a sentence."""
@@ -91,16 +96,14 @@ class _Caveats:
 def _caveats() -> _Caveats:
     """The caveat patterns, compiled on first use: compiling takes 0.1 s, which would slow down every start."""
     return _Caveats(
-        whole=re.compile(rf"(?:{_LINK} )?{_CLAUSE}(?: (?:{_LINK} )?{_CLAUSE})*(?: though| however| at least| here)*"),
+        whole=re.compile(rf"{_FEW_WORDS}(?:{_LINK} )?{_CLAUSE}(?: (?:{_LINK} )?{_CLAUSE}){{0,3}}(?: though| however| at least| here)*"),
         opening=re.compile(rf"(?:\S+ ){{0,2}}?(?P<caveat>(?:{_CLAUSE}|{_NOT_FAMILIAR}) but )(?=\S)"),
-        closing=re.compile(rf"(?:though|although|but|however) {_CLAUSE}(?: {_LINK} {_CLAUSE})*$"),
+        closing=re.compile(rf"(?:though|although|but|however) {_FEW_WORDS}{_CLAUSE}(?: {_LINK} {_CLAUSE}){{0,3}}$"),
     )
 
 
 _NOT_TAKEN = frozenset({"likely", "it seems", "it appears"})
 """Phrases for which more specific patterns exist below."""
-_LONGEST = 40
-"""Largest number of words in a caveat."""
 _DENIES = re.compile(r"\bdoubt it\b|think so|probably not|no chance|hardly any|little chance|next to no|surprised")
 _BELIEVE = r"(?:think|believe|guess|suspect|suppose|assume|reckon|imagine|presume|gather|understand)"
 _NO_OBJECT = r"(?! (?:of|for|about|if|whether|in|with|who|what|when|where|which|how|to)\b)"

@@ -23,7 +23,7 @@ _DEGREE = (
     r"extremely|highly|somewhat|not|100%|far from|at all|too|so|exactly|a bit|a little|overly|personally) )*"
 )
 _SURE = r"(?:sure|certain|confident|positive|convinced|unsure|uncertain)"
-_ABOUT = r"(?: (?:about|of|on|in) (?:(?:this|that|the)(?: exact)?(?: \w+)?|it|my answer)(?: though)?)?"
+_ABOUT = r"(?: (?:about|of|on|in) (?:(?:this|that|the)(?: exact)?(?: \w++)?|it|my answer)(?: though)?)?"
 _I_AM = r"I(?:'m| am)"
 _CANNOT = r"I (?:can't|cannot|could not|couldn't)"
 
@@ -190,7 +190,7 @@ class Stripper:
             any_of(text for text in plain if " that " in text) + r"\s*+[,:]\s++"
         ]  # "there is a chance that this is right:"
         apart += [any_of(governing) + r"\s++that\s++", any_of(governing_que) + r"\s++qu(?:e\s++|')"]
-        joined = [any_of(plain - {""}) + r"\s*[,:]?\s++", any_of(bare) + _NO_OBJECT + r"\s*[,:]?\s++"]
+        joined = [any_of(plain - {""}) + r"(?:\s*+[,:])?\s++", any_of(bare) + _NO_OBJECT + r"(?:\s*+[,:])?\s++"]
         if self._english:
             before_clause = rf"(?:{'|'.join(_BEFORE_CLAUSE)})"
             apart += [
@@ -199,8 +199,8 @@ class Stripper:
                 rf"{before_clause}\s++that\s++",
             ]
             joined += [
-                rf"{before_clause}{_NO_OBJECT}\s*[,:—–]?\s++",
-                rf"(?:{'|'.join(_OPENING)})\s*,?\s++",
+                rf"{before_clause}{_NO_OBJECT}(?:\s*+[,:—–])?\s++",
+                rf"(?:{'|'.join(_OPENING)})(?:\s*+,)?\s++",
             ]
         not_denied = r"(?!\W*not\b)"  # "probably not" denies what follows
         return re.compile(rf"(?:{'|'.join(apart)}|(?:{'|'.join(joined)}){not_denied})(?=\W*\w)", re.IGNORECASE)
