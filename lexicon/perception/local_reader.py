@@ -25,7 +25,7 @@ DOUBT_WEIGHT = 4.0
 
 
 _SHARE = r"(?<![\d.])(?:(?P<percent>\d{1,3}(?:\.\d+)?)\s?(?:%|per ?cent\b)|(?P<part>\d{1,3}(?:\.\d+)?)\s?(?:/|out of|in)\s?(?P<whole>10{1,2})\b|(?P<decimal>0?\.\d+|[01]\.0+))"
-_ABOUT = r"(?:about |around |only |roughly |maybe |perhaps |just |at |some |a )*"
+_ABOUT = r"(?:about |around |only |roughly |maybe |perhaps |just |at |some |a ){0,4}+"
 _STATED = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (

@@ -30,14 +30,14 @@ _BOUNDS = (
     (re.compile(r"(?<![\w.,])(\d[\d.,]{0,20}) or (?:less|fewer|younger|below)\b"), r"≤ \1"),
 )  # fmt: skip
 _LETTER_A = re.compile(
-    r"(?<![\w'’.&/-])(?:[Aa](?=\**\s*\.?\s*$|\s*\**[),;\]+$]|\s(?:and|or|is|was|are|were|only|of|for|to|with|but|by)\b)|A(?=-)|(?<=\w\s)A(?=\s[a-z]))"
+    r"(?<![\w'’.&/-])(?:[Aa](?=\**+\s*+\.?\s*+$|\s*+\**+[),;\]+$]|\s(?:and|or|is|was|are|were|only|of|for|to|with|but|by)\b)|A(?=-)|(?<=\w\s)A(?=\s[a-z]))"
 )
 _STANDING = re.compile(rf"(?<![\w'’.&/-])[B-HJ-Z{LETTER_A}](?![\w'’+#-]|\.\s?\w)")
 _MARKUP = re.compile(
     r"</?[a-zA-Z][^<>]{0,40}>|^\s*>\s(?!\s*\d)|\*\*|__|`|\$(?!\d)|\\[()\[\]]|(?<![\w)\s])[*_](?=\w)|(?<=\w)[*_](?![\w(\s])"
 )
 _ODD = re.compile(r"[^\w\s.,'’\"“”?:;]")
-_LEXEME = re.compile(r"[\w.]*\w%?|<=|>=|=<|=>|!=|==|<>|->|&&|\|\||\+\+|--|[^\w\s]")
+_LEXEME = re.compile(r"(?<!\.)\.*+\w(?:\.*\w)*+%?|<=|>=|=<|=>|!=|==|<>|->|&&|\|\||\+\+|--|[^\w\s]")
 _RELATIONS = {
     "<=": "≤", "=<": "≤", ">=": "≥", "!=": "≠", "<>": "≠", "->": "→", "&&": "∧", "||": "∨", **{sign: sign for sign in ["==", "<", ">", "≤", "≥", "≠", "≈", "→", "↔", "⇒", "∪", "∩", "⊂", "⊆", "∈", "∧", "∨", "±", "√", "∖", "^"]},
 }  # fmt: skip

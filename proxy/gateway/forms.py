@@ -15,7 +15,7 @@ MOST_NAME = 256
 """Longest name of a model in a form, in bytes."""
 _BOUNDARY = re.compile(r'[^;]*;\s*boundary=(?:"([^"\\]{1,70})"|([^\s;"\\]{1,70}))\s*', re.IGNORECASE)
 _PARAMETER = rb';[ \t]*([!#-.0-9A-Z^-z|~]+)=("[^"\\\r\n]*"|[^\s";\\]*)'
-_HEADER = re.compile(rb"([!#-'*+.0-9A-Z^-z|~-]+):[ \t]*([^\r\n]*?)[ \t]*")
+_HEADER = re.compile(rb"([!#-'*+.0-9A-Z^-z|~-]+):[ \t]*+((?:[^\r\n]*[^\r\n \t])?)[ \t]*+")
 _DISPOSITION = re.compile(rb"form-data((?:%s)*)" % _PARAMETER, re.IGNORECASE)
 _PARAMETERS = re.compile(_PARAMETER)
 

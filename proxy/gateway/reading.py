@@ -35,7 +35,9 @@ _KEY = re.compile(
 )
 """`"model"` as a reader may know it that looks at neither case nor escapes."""
 _HALF_A_PAIR = re.compile(rb"\\u[dD][89a-fA-F]")
-_PATH = re.compile(r"/models/(.+)|.*?/(?:deployments|engines)/+([^/]+)/.*", re.IGNORECASE)
+_PATH = re.compile(
+    r"/models/(.+)|(?:(?!/(?:deployments|engines)/).)*+/(?:deployments|engines)/++([^/]+)/.*", re.IGNORECASE
+)
 _CHARSET = re.compile(r"""charset\s*=\s*["']?(?!utf-?8\b|us-ascii\b|["']?$)""", re.IGNORECASE)
 
 

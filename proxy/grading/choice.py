@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from .alias import contains_gold
 from .grade import Grade
 
-_CHOICE = re.compile(r"^[ \t]*(?:([A-Z])[).:]|\(([A-Z])\)|\[([A-Z])\])[ \t]+(.+?)[ \t]*$", re.MULTILINE)
+_CHOICE = re.compile(r"^[ \t]*(?:([A-Z])[).:]|\(([A-Z])\)|\[([A-Z])\])[ \t]++(\S(?:.*\S)?)[ \t]*+$", re.MULTILINE)
 _STATED = re.compile(
     r"\b(?i:answer|choice|option)(?i:\s+(?:is|seems to be|would be|must be)|\s*:)?\s*(?:[(\[]?\**([A-Z])\b|\(([a-z])\)|\**([a-z])\W*$)"
 )

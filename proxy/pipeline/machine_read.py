@@ -102,7 +102,7 @@ _ALONE = re.compile(
 )  # fmt: skip
 _FILLED = re.compile(r"(?i:fim[_▁ -])|<\|?(?:PRE|SUF|MID|EOT)\|?>|\[(?:PREFIX|SUFFIX|MIDDLE)\]")
 """Markers around the place that a plain completion fills, of all families of code models."""
-_ENDED = re.compile(r"(?:[.?!:…。？！：][\"'”’)\]*_`]*|\n)\s*\Z|\A\s*\Z")
+_ENDED = re.compile(r"(?:[.?!:…。？！：][\"'”’)\]*_`]{0,9}|(?<!\s)[^\S\n]*+\n)\s*+\Z|\A\s*+\Z")
 """The end of a prompt that a plain completion answers; otherwise it continues the prompt's last sentence."""
 _CAPITALS = re.compile(r"\s*+[A-Z]{2}[A-Z_]*+\d*+(?: \[\d+\])?\s*+")
 _VERDICT = re.compile(

@@ -96,7 +96,9 @@ class _Caveats:
 def _caveats() -> _Caveats:
     """The caveat patterns, compiled on first use: compiling takes 0.1 s, which would slow down every start."""
     return _Caveats(
-        whole=re.compile(rf"{_FEW_WORDS}(?:{_LINK} )?{_CLAUSE}(?: (?:{_LINK} )?{_CLAUSE}){{0,3}}(?: though| however| at least| here)*"),
+        whole=re.compile(
+            rf"{_FEW_WORDS}(?:{_LINK} )?{_CLAUSE}(?: (?:{_LINK} )?{_CLAUSE}){{0,3}}(?: though| however| at least| here)*"
+        ),
         opening=re.compile(rf"(?:\S+ ){{0,2}}?(?P<caveat>(?:{_CLAUSE}|{_NOT_FAMILIAR}) but )(?=\S)"),
         closing=re.compile(rf"(?:though|although|but|however) {_FEW_WORDS}{_CLAUSE}(?: {_LINK} {_CLAUSE}){{0,3}}$"),
     )

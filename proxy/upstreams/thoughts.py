@@ -23,7 +23,7 @@ RESULT_MARK = "####"
 """Stands before the result of a worked answer in data sets of sums; programs look for it."""
 _RESULT = re.compile(rf"\n{RESULT_MARK} ?(?=[^\n]*\S\s*\Z)")
 _BEGINS = re.compile(rf"(?:\s*{_TURN}(?:assistant\b)?)+")
-_ENDS = re.compile(rf"(?:\s*{_TURN})+\s*\Z")
+_ENDS = re.compile(rf"(?:\s{{0,9}}{_TURN}){{1,20}}\s*+\Z")
 _LONGEST_ENDING = 500
 _MARKS = ("<", "[", "◁", RESULT_MARK, "analysis")
 """A text without any of these has nothing to cut off."""

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -32,7 +32,12 @@ LENGTH = 20_000
 """Characters of a pumped text: the longest answer that is read."""
 LIMIT_S = 0.05
 """Longest that one pattern may hold the interpreter on one text."""
-_LENGTHS = (160, 0.0), (LENGTH // 20, LIMIT_S / 20**2 * 0.8), (LENGTH // 5, LIMIT_S / 5**2 * 0.8), *3 * [(LENGTH, LIMIT_S)]
+_LENGTHS = (
+    (160, 0.0),
+    (LENGTH // 20, LIMIT_S / 20**2 * 0.8),
+    (LENGTH // 5, LIMIT_S / 5**2 * 0.8),
+    *3 * [(LENGTH, LIMIT_S)],
+)
 """Lengths that are tried, each with the seconds below which a square cannot come to the limit at full length; what is over it there is tried again."""
 _STUCK_S = 0.4
 _REPEATS = {code.MAX_REPEAT, code.MIN_REPEAT, code.POSSESSIVE_REPEAT}
@@ -46,7 +51,10 @@ _CHARACTERS = "a A1.,\n-'\"*_(é:;?!ß”/|x\t"
 _ENDS = ("", "\0", "\n.?!x")
 """A text that ends in the repetition, and two at which whatever reads it fails."""
 _READ = {
-    "Where is the tower?": ["I think the tower is in Paris, though I am not sure.", "It may be in Rome, as far as I know."],
+    "Where is the tower?": [
+        "I think the tower is in Paris, though I am not sure.",
+        "It may be in Rome, as far as I know.",
+    ],
     "Wo steht der Turm?": ["Ich glaube, der Turm steht in Paris.", "Der Turm steht vielleicht in Rom."],
     "Où est la tour ?": ["Je crois que la tour est à Paris.", "La tour est peut-être à Rome."],
     "¿Dónde está la torre?": ["Creo que la torre está en París.", "La torre está quizás en Roma."],
@@ -88,7 +96,9 @@ class Pumped:
         alike: dict[tuple[str, ...], list[str]] = {}
         for prefix, bodies in dict.fromkeys(self._repetitions):
             alike.setdefault(bodies, []).append(prefix)
-        self._pumped = [(prefix, bodies) for bodies, all_ in alike.items() for prefix in all_[:: -(-len(all_) // _ALIKE)]]
+        self._pumped = [
+            (prefix, bodies) for bodies, all_ in alike.items() for prefix in all_[:: -(-len(all_) // _ALIKE)]
+        ]
 
     @cached_property
     def texts(self) -> list[tuple[str, str, str]]:
@@ -154,7 +164,11 @@ def _is_in(item: tuple[Any, Any], character: str) -> bool:
     op, value = item
     if op is code.CATEGORY:
         _, *negated, kind = str(value).split("_")
-        is_kind = {"DIGIT": character.isdigit(), "SPACE": character.isspace(), "WORD": character.isalnum() or character == "_"}
+        is_kind = {
+            "DIGIT": character.isdigit(),
+            "SPACE": character.isspace(),
+            "WORD": character.isalnum() or character == "_",
+        }
         return is_kind[kind] is not bool(negated)
     low, high = value if op is code.RANGE else (value, value)
     return len(character) == 1 and bool(low <= ord(character) <= high)
@@ -162,7 +176,10 @@ def _is_in(item: tuple[Any, Any], character: str) -> bool:
 
 def _first(items: Any) -> str:
     """A character of a class that takes none of those that are tried."""
-    return next((chr(value[0] if op is code.RANGE else value) for op, value in items if op in (code.RANGE, code.LITERAL)), "\u0101")
+    return next(
+        (chr(value[0] if op is code.RANGE else value) for op, value in items if op in (code.RANGE, code.LITERAL)),
+        "\u0101",
+    )
 
 
 def _inside(op: Any, value: Any) -> list[Any]:
@@ -207,7 +224,9 @@ def worst(pattern: Pattern) -> tuple[float, str]:
             seconds = 0.0
             for length, suspicious_s in _LENGTHS:
                 subject = of_length(text, length)
-                seconds = _seconds(WAYS[way], pattern.compiled, subject.encode(errors="replace") if is_bytes else subject)
+                seconds = _seconds(
+                    WAYS[way], pattern.compiled, subject.encode(errors="replace") if is_bytes else subject
+                )
                 if seconds < suspicious_s or seconds > (LIMIT_S if length < LENGTH else 4 * LIMIT_S):
                     break
             if seconds > most[0]:
@@ -261,9 +280,16 @@ def patterns() -> list[Pattern]:
         for call, names, way in _sites(tree):
             ways = _ways(path, names, way, uses)
             last = call.end_lineno or call.lineno
-            seen = [p for (where, line), made in compiled.items() if where == path and call.lineno <= line <= last for p in made]
+            seen = [
+                p
+                for (where, line), made in compiled.items()
+                if where == path and call.lineno <= line <= last
+                for p in made
+            ]
             for pattern in seen or [_written(path, call)]:
-                found[(path, call.lineno, str(pattern.pattern), pattern.flags)] = Pattern(f"{path}:{call.lineno}", pattern, ways)
+                found[(path, call.lineno, str(pattern.pattern), pattern.flags)] = Pattern(
+                    f"{path}:{call.lineno}", pattern, ways
+                )
     return list(found.values())
 
 
@@ -273,7 +299,9 @@ def _sites(tree: ast.Module) -> Iterator[tuple[ast.Call, tuple[str, ...], str]]:
     used: dict[int, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign):
-            targets, values = (part.elts if isinstance(part, ast.Tuple) else [part] for part in (node.targets[0], node.value))
+            targets, values = (
+                part.elts if isinstance(part, ast.Tuple) else [part] for part in (node.targets[0], node.value)
+            )
             for target, value in zip(targets, values, strict=False):
                 named[id(value)] = (_name(target), f".{_name(target)}".replace("..", "."))
         elif isinstance(node, ast.keyword):
@@ -295,7 +323,9 @@ def _name(node: ast.expr) -> str:
 def _uses(tree: ast.Module) -> Iterator[tuple[str, frozenset[str]]]:
     """The names that a module says, each with what it does with it: one of our ways, or all of them where that cannot be seen."""
     asked = {id(node.value): node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    given = {id(value): (target, scope) for scope in ast.walk(tree) for target, values in _given(scope) for value in values}
+    given = {
+        id(value): (target, scope) for scope in ast.walk(tree) for target, values in _given(scope) for value in values
+    }
 
     def ways(node: ast.AST) -> set[str]:
         if id(node) in asked:
@@ -304,7 +334,9 @@ def _uses(tree: ast.Module) -> Iterator[tuple[str, frozenset[str]]]:
         if id(node) not in given:
             return set(WAYS)
         target, scope = given[id(node)]
-        said = [n for n in ast.walk(scope) if isinstance(n, ast.Name) and n.id == target and isinstance(n.ctx, ast.Load)]
+        said = [
+            n for n in ast.walk(scope) if isinstance(n, ast.Name) and n.id == target and isinstance(n.ctx, ast.Load)
+        ]
         return {way for name in said if name is not node for way in ways(name)}
 
     for node in ast.walk(tree):
@@ -338,13 +370,17 @@ def _ways(path: str, names: tuple[str, ...], way: str, uses: dict[tuple[str, str
 
 def _written(path: str, call: ast.Call) -> re.Pattern[Any]:
     """A pattern that nothing has compiled, from the source: where it is put together from words, `word` stands for each."""
-    where = f"{path}:{call.lineno}"
     text, flags = call.args[0], next((k.value for k in call.keywords if k.arg == "flags"), None)
     position = {"compile": 1, "split": 3, "sub": 4, "subn": 4}.get(ast.unparse(call.func)[3:], 2)
     flags = flags or (call.args[position] if len(call.args) > position else None)
-    names = vars(importlib.import_module("hedgerow." + path.removesuffix(".py").replace("/", ".").removeprefix("hedgerow.")))
+    names = vars(
+        importlib.import_module("hedgerow." + path.removesuffix(".py").replace("/", ".").removeprefix("hedgerow."))
+    )
     if isinstance(text, ast.JoinedStr):
-        pattern = "".join(_value(part.value if isinstance(part, ast.FormattedValue) else part, names) or "word" for part in text.values)
+        pattern = "".join(
+            _value(part.value if isinstance(part, ast.FormattedValue) else part, names) or "word"
+            for part in text.values
+        )
     else:
         value = _value(text, names)
         assert value is not None, f"{path}:{call.lineno}: nothing compiles this pattern; let `read_everything` reach it"
@@ -363,8 +399,12 @@ def _value(text: ast.expr, names: dict[str, Any]) -> str | None:
 def read_everything() -> None:
     """Import all of our modules, and read texts in each language, so that what is compiled late is compiled."""
     import hedgerow
+    from hedgerow.calibration import Beta
+    from hedgerow.lexicon import Match
     from hedgerow.lexicon.hedges.phrases import read_phrases
     from hedgerow.proxy.api.routers import own_paths
+    from hedgerow.proxy.rewriting import FactGuard
+    from hedgerow.proxy.types import Rewrite, RewriteRequest
 
     for module in pkgutil.walk_packages(hedgerow.__path__, "hedgerow."):
         if not module.name.endswith("__main__"):
@@ -373,6 +413,12 @@ def read_everything() -> None:
         hedgerow.confidence(question, answers)
         for answer in answers:
             hedgerow.word(answer, 0.5, question=question, languages=["en", "de", "fr", "es"])
+    guard = FactGuard()
+    for language in ("en", "de", "fr", "es"):
+        guard.strippers.of(language).pieces("It was 1912, I think. Perhaps it sank.")
+    hedges = guard.hedges[:1]
+    asked = RewriteRequest("Who?", "It was Ida.", Beta(5, 5), tuple(Match(hedge, 0.0) for hedge in hedges))
+    guard.check_sync(asked, Rewrite("It was probably Ida.", None))
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder) / "phrases.csv"
         table.write_text("phrase,confidence\nquite imaginably,65\n")
@@ -397,7 +443,7 @@ def _main() -> None:
 
     re._compile = noting  # type: ignore[attr-defined]
     read_everything()
-    print(json.dumps(list(made)))
+    sys.stdout.write(json.dumps(list(made)))
 
 
 if __name__ == "__main__":

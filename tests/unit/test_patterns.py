@@ -22,7 +22,7 @@ def test_no_pattern_of_ours_holds_the_interpreter() -> None:
         (r"([^\W\d_]+)'s", "each"),  # starts anew at each letter
         (r"\s+$", "each"),
         (r"who\b(?:(?!;)[^?])*\?", "each"),  # each start scans to the end
-        (rb'model(?:;[^\r\n]*)?\r\n', "each"),
+        (rb"model(?:;[^\r\n]*)?\r\n", "each"),
         (r"^[*_]*(?!.*\banswer\b)\w", "match"),  # gives back before something that scans far
         (r"\s*-?\s*x", "match"),  # two repetitions of the same
         (r"\([^()]+, [^()]+, [^()]+\)", "match"),
