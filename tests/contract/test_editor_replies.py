@@ -161,11 +161,16 @@ AGREEING = {"front": 1, "doubt": 3, "light": 6}
 """Samples of ten that give the recorded answer, so that its confidence lies in the band of the item."""
 
 
-def at_the_edge(upstream: Upstream, row: Json) -> None:
-    """Let the upstream draw ten answers of which as many agree as the item's confidence asks for, and reply as recorded."""
-    k = AGREEING[band_of(row["confidence"])]
+def at_the_edge(upstream: Upstream, row: Json, *, streamed: bool = False) -> None:
+    """Let the upstream draw ten answers of which as many agree as the item's confidence asks for, and reply as recorded; `streamed`: one of these is the
+    client's own, whichever call comes first.
+    """
+    k = AGREEING[band_of(row["confidence"])] - streamed
     draws, edits = says(*[row["answer"]] * k, *OTHERS[: 10 - k], *OTHERS[: max(0, 1 - k)]), says(row["reply"])
-    upstream.default = lambda request, body: (edits if is_editing(body) else draws)(request, body)
+    own = says(row["answer"])
+    upstream.default = lambda request, body: (
+        edits if is_editing(body) else own if streamed and body.get("stream") else draws
+    )(request, body)
 
 
 SHORT = [row for row in good() if "confidence" in row and row["language"] == "en" and len(row["answer"]) < 300][::5]
@@ -214,7 +219,7 @@ def test_notes_through_append(edge: Any, client_of: Any, upstream: Upstream) -> 
         note = json.loads(row["reply"])["note"]
         if "confidence" not in row or row["language"] != "en" or note is None:
             continue
-        at_the_edge(upstream, row)
+        at_the_edge(upstream, row, streamed=True)
         asked: Any = {"model": "m", "messages": [{"role": "user", "content": row["question"]}], "stream": True}
         chunks = list(client.chat.completions.create(**asked))
         text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
