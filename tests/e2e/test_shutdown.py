@@ -109,8 +109,6 @@ def is_refused(address: str) -> bool:
     """Whether no new connection is taken: refused at once, not left without an answer."""
     try:
         httpx.get(f"{address}/health", timeout=1)
-    except httpx.ConnectError:
-        return True
-    except httpx.HTTPError:
-        pass
+    except httpx.HTTPError as error:
+        return isinstance(error, httpx.ConnectError)
     return False

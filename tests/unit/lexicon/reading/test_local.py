@@ -137,5 +137,5 @@ def test_other_languages_are_told_apart_by_their_form() -> None:
 
 
 def test_nothing_of_spacy_is_imported_before_an_answer_is_read() -> None:
-    code = "import sys, hedgerow.lexicon.reading.local; sys.exit('spacy' in sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True)
+    code = "import sys, hedgerow.lexicon.reading.local; print('spacy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout.strip() == b"False"
