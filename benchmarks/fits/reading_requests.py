@@ -58,9 +58,6 @@ def main() -> None:
         print(f"  by {who}: {passed}, {stopped}")
     if "--check" not in sys.argv:
         fit(np.arange(len(rows))).save(DATA / "requests.npz")
-        path = DATA / "thresholds.json"
-        old = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        path.write_text(json.dumps(old | {"seeks": threshold}, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

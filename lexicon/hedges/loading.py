@@ -23,7 +23,6 @@ from .entries import Frame, Hedge, Lexicon
 from .schema import HedgeRow, LexiconFile
 
 DATA = Path(__file__).parent.parent / "data"
-_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _Location = tuple[int | str, ...]
 _IN_WORDS = {"missing": "this key is needed", "extra_forbidden": "there is no such key"}
 """Our messages in place of the validator's, by its error type."""
@@ -186,7 +185,7 @@ def _parsed(path: Path, text: str) -> Any:
 def _line(text: str, location: _Location) -> int | None:
     """The line of a value, from 1. JSON is parsed as YAML here, whose nodes have positions; only refusals need this."""
     try:
-        node = yaml.compose(text, Loader=_Loader)
+        node = yaml.compose(text, Loader=PlainLoader)
     except yaml.YAMLError:
         return None
     for part in location:

@@ -26,16 +26,18 @@ DOUBT_WEIGHT = 4.0
 
 _SHARE = r"(?<![\d.])(?:(?P<percent>\d{1,3}(?:\.\d+)?)\s?(?:%|per ?cent\b)|(?P<part>\d{1,3}(?:\.\d+)?)\s?(?:/|out of|in)\s?(?P<whole>10{1,2})\b|(?P<decimal>0?\.\d+|[01]\.0+))"
 _ABOUT = r"(?:about |around |only |roughly |maybe |perhaps |just |at |some |a ){0,4}+"
+_OF_THE_ANSWER = r"(?:it (?:is|was)\b(?! \w{1,20}ing\b)|(?:of (?:this|it|that) being|(?:this|it|that|my answer|I)(?: is| am|'m)?) (?:right|correct|true|accurate)\b)"
+"""What a chance of the answer is a chance of; any other is what the answer tells ("a 30 % chance that it will rain")."""
 _STATED = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        rf"(?<!not )(?<!n't ){_SHARE}\s(?:sure|certain|confident|positive)\b",
+        rf"(?<!not )(?<!n't )(?<!not even )(?<!n't even ){_SHARE}\s(?:sure|certain|confident|positive)\b",
         rf"{_SHARE}\s(?:confidence|certainty)\b",
         rf"\b(?:confidence|certainty)(?: level| score| rating)?(?: here| in this)?(?:\s(?:is|of)|\s?[:=])\s?\W?{_ABOUT}{_SHARE}",
-        rf"\b(?:a|an|the)\s{_ABOUT}{_SHARE}\s(?:chance|probability|likelihood)(?=\s(?:that|it|this|he|she|they|of being)\b|\W*$)",
-        rf"\b(?:probability|likelihood|chance)s?(?:\s(?:that|of (?:it|this|that))\s[^.;]{{0,80}}?)?(?:\s(?:is|are|being)|\s?[:=])\s{_ABOUT}{_SHARE}",
+        rf"\b(?:a|an|the)\s{_ABOUT}{_SHARE}\s(?:chance|probability|likelihood)(?=\s(?:that )?{_OF_THE_ANSWER}|\W*$)",
+        rf"\b(?:probability|likelihood|chance)s?(?:\s(?:that )?{_OF_THE_ANSWER}[^.;]{{0,80}}?)?(?:\s(?:is|are|being)|\s?[:=])\s{_ABOUT}{_SHARE}",
         rf"\bit(?:'s| is| was)\s{_ABOUT}{_SHARE}\s(?:likely|probable|certain)\b",
-        r"\bodds (?:are|of)\s(?P<part>\d{1,4})\s?(?:to|:|-)\s?(?P<against>\d{1,4})\b",
+        r"\bodds (?:are|of)\s(?P<part>\d{1,4})\s?(?:to|:|-)\s?(?P<against>\d{1,4})\b(?! against)",
         r"\b(?:confidence|certainty)(?: level)?\s?[:=]\s?\W?(?P<word>very low|low|medium|moderate|high|very high)\b",
     )
 )

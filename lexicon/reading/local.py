@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -28,7 +27,7 @@ FEWEST_PROSE = 9
 BARE: frozenset[Act] = frozenset({"states", "presents", "repeats", "computes", "invents"})
 """What a bare answer seems to do by its words alone: it is what was asked for."""
 ASKED = 0.8
-"""`Reading.seeks` from which whatever is not a refusal is an answer."""
+"""`Reading.seeks` from which whatever is not a refusal is an answer, lists and calculations too."""
 SEEMS = 0.6
 """Probability that a sentence states something in a language whose sentences are not classified."""
 _POLAR = re.compile(r"[\W_]*(?:yes|no|true|false|correct|incorrect)[\W_]*", re.IGNORECASE)
@@ -39,8 +38,6 @@ _FORMULA = re.compile(r"(?!.*[a-z]{3}).*[=→⇌≈≤≥^]", re.DOTALL)
 """An equation or a reaction without a word."""
 _LETTER = re.compile(r"[\W_]*[A-Za-z][\W_]*")
 """An option: programs read it."""
-SEEKS: float = json.loads((DATA / "thresholds.json").read_text(encoding="utf-8"))["seeks"]
-"""`Reading.seeks` from which a question counts as asking for what can be right or wrong."""
 MOST_READ = 100_000
 """Characters of a text in which sentences are looked for; what follows keeps no sentence."""
 

@@ -118,14 +118,3 @@ PLAIN_OPENERS = (
     )
 )
 """Words in lower case inside a sentence, so that their capital at its start can be removed."""
-CLOSED_CLASS = (
-    DETERMINERS
-    | (SUBJECT_PRONOUNS - {"i"})
-    | PREPOSITIONS
-    | RELATIVISERS
-    | word_set("yes no and or both either neither several many most some various numerous")
-)
-"""Of these, words in lower case even before a name ("the Beatles", "in Paris").
-
-The others may be part of the name ("Red Sea").
-"""

@@ -58,7 +58,7 @@ def posted(handler: PostHandler, needed: Role = "operator") -> Callable[[Request
             visitor = visitors.admit(request, services, needed)
             visitors.check_post(request, visitor, str(fields.get("csrf", "")))
         except Refused as refusal:
-            raise Forbidden(refusal.message, code="role_too_low") from refusal
+            raise Forbidden(refusal.message, code=refusal.code) from refusal
         return await handler(request, services, visitor, fields)
 
     return endpoint

@@ -34,12 +34,14 @@ FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "v
 
 
 class Refused(Exception):
-    """The visitor may not see the page. `may_sign_in` is False if no key would help; `visitor` is the visitor, if known."""
+    """The visitor may not see the page. `may_sign_in` is False if no key would help; `visitor` is the visitor, if known; `code` the error's."""
 
-    def __init__(self, message: str, *, may_sign_in: bool = False, visitor: Visitor | None = None) -> None:
+    def __init__(
+        self, message: str, *, may_sign_in: bool = False, visitor: Visitor | None = None, code: str = "role_too_low"
+    ) -> None:
         super().__init__(message)
         self.message = message
-        self.may_sign_in = may_sign_in
+        self.may_sign_in, self.code = may_sign_in, code
         self.visitor = visitor
 
 
@@ -216,7 +218,7 @@ def check_post(request: Request, visitor: Visitor, token: str) -> None:
         Refused: it does not.
     """
     if not is_same_origin(request) or not hmac.compare_digest(token.encode(), visitor.csrf.encode()):
-        raise Refused("This was not sent from a page of this server. Reload the page and try again.")
+        raise Refused("This was not sent from a page of this server. Reload the page and try again.", code="cross_site")
 
 
 def is_same_origin(request: Request) -> bool:

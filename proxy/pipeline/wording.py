@@ -139,13 +139,12 @@ async def _worded_locally(
             done = await reword(request, rewriter=baseline, guard=wording.guard, reader=wording.reader)
             return run.reworded(done)
         last = last_messages(run.job.chat, "assistant", LAST_ANSWERS)
-        stops = stops_of(run.job)
-        allowed = tuple(h for h in wording.local.hedges if not any(s.lower() in h.phrase.lower() for s in stops))
-        for local in (wording.local, replace(wording.local, hedges=allowed)):
+        done = await compute(partial(wording.local.word, request, reading, claims, last, may_replace=may_replace))
+        if not fits(run, done.text) and (stops := [stop.lower() for stop in stops_of(run.job)]):
+            allowed = tuple(h for h in wording.local.hedges if not any(stop in h.phrase.lower() for stop in stops))
+            local = replace(wording.local, hedges=allowed)
             done = await compute(partial(local.word, request, reading, claims, last, may_replace=may_replace))
-            if fits(run, done.text):
-                break
-        else:
+        if not fits(run, done.text):
             return run.end(Status.PLAIN, Reason.MACHINE_READ)
         if (
             done.text != reading.text

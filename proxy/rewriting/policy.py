@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from ...calibration import Beta
+from ...lexicon.reading.local import ASKED
 from ...lexicon.reading.reading import Act, Reading, Sentence
 from ..outcomes import Reason
 
@@ -129,12 +130,10 @@ def plan(
     return Plan((Mark(max(prose, key=lambda sentence: (sentence.answers, -sentence.index)), band, whole),))
 
 
-SURE_ENOUGH = ((0.8, 0.6), (0.2, 0.85), (0.0, 0.95))
+SURE_ENOUGH = ((ASKED, 0.6), (0.2, 0.85), (0.0, 0.95))
 """Probabilities that the request asks for a claim, each with the probability from which a sentence then counts as one (chosen on the part `fitted` of
 tests/data/acts.jsonl).
 """
-ASKED = SURE_ENOUGH[0][0]
-"""Probability that a request asks for a claim from which a list or a calculation is an answer."""
 
 
 def may_be_marked(reading: Reading, sentence: Sentence) -> bool:

@@ -31,7 +31,8 @@ _GAP = re.compile(r"[\s,]*")
 _POLAR = re.compile(r"(Yes|No|Yeah|Nope)\b([,.:;!]?)\s*", re.IGNORECASE)
 _LETTER = re.compile(r"[^\W\d_]")
 _OF_A_COUNTRY = re.compile(r"(?:ese|[lnrt]ish|[dglnrt]ian|[cprs]ean|[ir]can|ench|utch|eek|wiss)$")
-"""The end of an adjective or noun that English writes with a capital ("Japanese", "Polish", "Italian")."""
+"""The end of an adjective that English writes with a capital ("Japanese", "Polish", "Italian")."""
+_ONE_WORD = re.compile(r"\w+ \{clause\}")
 _TAKES_THAT = re.compile(r"^(?:I(?:['’]m| )|My )[^,:]*[^,: ] $")
 """An English opening of a clause that reads better with "that" where the clause opens with a phrase."""
 
@@ -200,6 +201,8 @@ class _Form:
         """Whether a frame can stand here: none with a second "but" behind an opener, and only one before a yes or no."""
         if self.polar is not None:
             return not frame.text.startswith("{fragment}")
+        if _ONE_WORD.match(frame.text) and self._first is not None and self._first.pos == "SCONJ":
+            return False  # "Perhaps if ..."
         return not (self.opened and ", but " in frame.text)
 
     def kinds(self, band: Band) -> tuple[FrameKind, ...]:
@@ -279,7 +282,7 @@ class _Form:
             return None
         token = next((t for t in self.sentence.tokens if t.start <= at < t.end), None)
         if token is None:
-            return at if _is_small_elsewhere(self.reading, shown) or _is_small(self.reading, shown) else None
+            return at if _is_small_elsewhere(self.reading, shown) or _is_small_word(self.reading, shown) else None
         return at if self._is_small(token, shown, keeps=keeps, emphasised=at > self.start) else None
 
     def _is_small(self, token: Token, shown: str, *, keeps: bool, emphasised: bool) -> bool:
@@ -294,7 +297,7 @@ class _Form:
         after = self.reading.text[token.end : token.end + 3]
         if re.match(r"\s+[A-Z]", after) and token.pos not in ("ADP", "SCONJ", "PRON"):
             return False  # "To Kill a Mockingbird"
-        if token.pos in ("PROPN", "X") or (token.pos in ("ADJ", "NOUN") and _OF_A_COUNTRY.search(shown)):
+        if token.pos in ("PROPN", "X") or (token.pos == "ADJ" and _OF_A_COUNTRY.search(shown)):
             asked = self.reading.question
             return _is_small_in(self.reading.text, shown) or (asked != asked.lower() and _is_small_in(asked, shown))
         return not keeps or token.pos in SMALL_POS or _is_small_elsewhere(self.reading, shown)
@@ -398,7 +401,7 @@ def _is_large_elsewhere(reading: Reading, word: str, at: int) -> bool:
     )
 
 
-def _is_small(reading: Reading, word: str) -> bool:
+def _is_small_word(reading: Reading, word: str) -> bool:
     """Whether a word that begins a sentence is small within one, in a language that no parser reads."""
     return reading.language not in (None, "en") and word.lower() in grammar(reading.language).small
 

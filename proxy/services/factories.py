@@ -215,7 +215,7 @@ def _sharing(context: RouteContext) -> Sharing:
         return Sharing(hides_keys=context.hides_keys)
     is_shared = settings.store == "redis"
     cache = (
-        RedisCache(settings.url or "", settings.ttl_s, context.checked)
+        RedisCache(settings.url or "", settings.ttl_s, partial(context.checked, f"cache:{context.route.name}"))
         if is_shared
         else MemoryCache(settings.ttl_s, settings.max_entries)
     )

@@ -16,6 +16,16 @@ _ANSWERING = frozenset(["choices", "output", "content"])
 """Fields of a choice, of which every answer has at least one."""
 
 
+def _read(body: bytes) -> Any:
+    """The value of a JSON text; what a strict reader takes holds no half of a surrogate pair."""
+    try:
+        return loads(body)
+    except TooDeep:
+        raise
+    except ValueError:
+        return mended(read_leniently(body))
+
+
 def checked_completion(name: str, body: bytes, convert: Callable[[Json], Json] | None = None) -> Json:
     """Decode a completion object; `convert` converts another endpoint's answer, or raises ValueError with what is missing.
 
@@ -24,7 +34,7 @@ def checked_completion(name: str, body: bytes, convert: Callable[[Json], Json] |
         UpstreamError: the body is not JSON, not an object, or has no choice; the message says which, and never quotes the body.
     """
     try:
-        answer = mended(read_leniently(body))
+        answer = _read(body)
     except TooDeep as error:
         raise UpstreamError(
             f"the upstream {name!r} answered with JSON that is nested too deeply", code="upstream_not_completion"

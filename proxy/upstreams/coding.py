@@ -15,7 +15,8 @@ from .sse import STREAM, begins_stream
 
 UNREADABLE = (zlib.error, brotli.error, zstandard.ZstdError)
 _SLICE = 1024
-"""Bytes that are decompressed at once: they hold 32 MB at most."""
+_MOST = 32 << 20
+"""Bytes that are decompressed at once, and those that they may hold: gzip and deflate 1 MB, zstd 32 MB, brotli as many as are asked for."""
 
 
 class UnknownCoding(ValueError):
@@ -43,6 +44,22 @@ class _Zlib:
         return self._reader.eof and not self._reader.unused_data
 
 
+class _Brotli:
+    """Brotli, of which a few bytes may hold a gigabyte."""
+
+    def __init__(self) -> None:
+        self._reader = brotli.Decompressor()
+
+    def __call__(self, data: bytes) -> bytes:
+        plain: bytes = self._reader.process(data, output_buffer_limit=_MOST)
+        if not (self._reader.can_accept_more_data() or self._reader.is_finished()):
+            raise brotli.error("one piece holds too much")
+        return plain
+
+    def is_over(self) -> bool:
+        return bool(self._reader.is_finished())
+
+
 def _reader(coding: str) -> tuple[Callable[[bytes], bytes], Callable[[], bool]]:
     """A function that decompresses, and one that tells whether everything has come."""
     reader: Any
@@ -51,8 +68,8 @@ def _reader(coding: str) -> tuple[Callable[[bytes], bytes], Callable[[], bool]]:
             reader = _Zlib()
             return reader, reader.is_over
         case "br":
-            reader = brotli.Decompressor()
-            return reader.process, reader.is_finished
+            reader = _Brotli()
+            return reader, reader.is_over
         case "zstd":
             reader = zstandard.ZstdDecompressor().decompressobj()
             return reader.decompress, lambda: reader.eof and not reader.unused_data
@@ -63,26 +80,29 @@ class Decoder:
     """Decompresses what a `content-encoding` describes.
 
     Raises:
-        UnknownCoding: it names another coding.
+        UnknownCoding: it names another coding, or several one upon the other, of which a few bytes may hold gigabytes.
     """
 
     def __init__(self, coding: str) -> None:
-        named = [name.strip().lower() for name in coding.split(",")]
-        self._readers = [_reader(name) for name in reversed(named) if name not in ("", "identity")]
+        named = [name for part in coding.split(",") if (name := part.strip().lower()) not in ("", "identity")]
+        if len(named) > 1:
+            raise UnknownCoding("several `content-encoding`s one upon the other are not read here")
+        self._take: Callable[[bytes], bytes] | None = None
+        self._is_over: Callable[[], bool] | None = None
+        if named:
+            self._take, self._is_over = _reader(named[0])
 
     def __bool__(self) -> bool:
-        return bool(self._readers)
+        return self._take is not None
 
     def take(self, data: bytes) -> bytes:
         """What a piece holds; raises one of `UNREADABLE` if it is something else."""
-        for decompress, _ in self._readers:
-            data = decompress(data)
-        return data
+        return data if self._take is None else self._take(data)
 
     @property
     def is_over(self) -> bool:
         """Whether everything has come, and nothing after it."""
-        return all(is_over() for _, is_over in self._readers)
+        return self._is_over is None or self._is_over()
 
 
 def plain(data: bytes, coding: str, limit: int) -> bytes:

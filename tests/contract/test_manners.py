@@ -127,7 +127,6 @@ CODINGS = {
     "deflate": zlib.compress,
     "br": brotli.compress,
     "zstd": zstandard.ZstdCompressor().compress,
-    "deflate, gzip": lambda data: gzip.compress(zlib.compress(data)),
 }
 
 

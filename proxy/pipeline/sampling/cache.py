@@ -6,15 +6,13 @@ import asyncio
 import contextlib
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator
-from functools import partial
+from collections.abc import AsyncIterator, Callable
 
 import orjson
 import structlog
 
 from ...config.redis import SharedRedis
 from ...errors import StoreError
-from ...supervision import Checked
 from ...types import Completion, Json
 
 log = structlog.get_logger(__name__)
@@ -87,9 +85,9 @@ class RedisCache:
         ConfigError: the client library is not installed, or the address is not valid.
     """
 
-    def __init__(self, url: str, ttl_s: float, checked: Checked = lambda _check, _why: None) -> None:
+    def __init__(self, url: str, ttl_s: float, checked: Callable[[str | None], None] = lambda _why: None) -> None:
         self._server = SharedRedis("sampling.cache", url)
-        self._checked = partial(checked, "cache")
+        self._checked = checked
         self._redis, self._ask = self._server.client, self._server.ask
         self._ttl_ms = _ms(ttl_s)
 

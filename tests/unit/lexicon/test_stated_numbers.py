@@ -27,6 +27,9 @@ def test_a_stated_number_is_how_sure_the_text_sounds(text, mean):
         "There is a 30% chance of rain.",
         "The 95% interval is narrow.",
         "I'm not 100% sure.",
+        "The probability that a fair coin lands heads is 30%.",
+        "There is a 30% chance that it will rain tomorrow.",
+        "I'm not even 100% sure.",
     ],
 )
 def test_a_number_of_the_content_or_denied_is_none(text):
