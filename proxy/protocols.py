@@ -25,7 +25,7 @@ class Call:
         path: an endpoint of `DIALECTS`, e.g. "/chat/completions".
         body: the request object. One that asks for a stream is read to its end.
         headers: the client's headers that go upstream (its key, its organisation, ...), lower-case names.
-        on_text: callback for the index of a choice and each piece of its text, if the upstream streams; may be called from any thread.
+        on_text: callback for the index of a choice and each piece of its text; only the embedded model calls it, from any thread.
         target: path and query as the client sent them, for a call to the same endpoint; "" for `path` alone.
         on_retry: callback for each refused call that is retried.
         on_lost: callback if the call was sent and its tokens are not known: it was cancelled, broke off, or its answer reports none.

@@ -1,7 +1,7 @@
 """Try a route in the browser: the normal pipeline, shown step by step as JSON lines.
 
-Two hooks make this possible and cost other requests nothing: `Run` calls back when a step ends, and an upstream passes on text while it is
-being written, if it can stream.
+Two hooks make this possible and cost other requests nothing: `Run` calls back when a step ends, and the embedded model passes on text while it
+is being written.
 """
 
 from __future__ import annotations
@@ -40,7 +40,11 @@ NO_STORE = [(b"content-type", b"application/x-ndjson"), (b"cache-control", b"no-
 
 @dataclass(slots=True)
 class StreamingUpstream:
-    """An upstream whose answers can be read while they are written. `texts` holds them in the order of the calls."""
+    """An upstream whose answers are shown as they come: the embedded model's while they are written, all others' once they are whole.
+
+    Attributes:
+        texts: the answers so far, in the order of the calls.
+    """
 
     upstream: Upstream
     changed: Callable[[], None]

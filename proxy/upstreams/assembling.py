@@ -7,7 +7,9 @@ a piece belongs to the part that it names by index, id, type and name, else to t
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Sequence
+from itertools import chain, combinations, product
 from typing import Any
 
 from ..errors import UpstreamError
@@ -20,10 +22,87 @@ GROWING = frozenset(
 """Fields whose texts are sent in pieces."""
 OF_CHUNKS = ("choices", "usage", "obfuscation")
 """Fields of chunks that do not belong to the answer; some providers pad chunks to hide their sizes."""
+_NAMING = ("index", "id", "type", "name")
+_IDENTIFYING = frozenset(_NAMING[:2])
 
 
 class Pieces(list[str]):
     """The pieces of a text."""
+
+
+def append(to: Json, name: str, piece: Any, kind: type[list[Any]]) -> None:
+    """Add a piece to a text of an object (kind: `Pieces`), or an entry to a list (kind: `list`). A value of another kind is replaced."""
+    said: Any = to.get(name)
+    if type(said) is not kind:
+        text, entries = isinstance(said, str) and kind is Pieces, isinstance(said, list) and kind is list
+        said = to[name] = kind([said] if text else said if entries else [])
+    said.append(piece)
+
+
+class NamedParts(list[Json]):
+    """The parts of a list, each found by what names it without a look at the others."""
+
+    def __init__(self, parts: Iterable[Json] = ()) -> None:
+        super().__init__(parts)
+        self._places: dict[object, int] = {}  # of the last part with these names, or that says just this
+        for place in range(len(self)):
+            self._note(place)
+
+    def add(self, parts: Sequence[Json]) -> list[int]:
+        """Merge pieces of parts into the parts known so far; returns the index of the part to which each belongs. Several pieces that come
+        together belong to as many parts.
+        """
+        places: dict[int, None] = {}
+        before = len(self)
+        for number, part in enumerate(parts):
+            place = self._place(part, before - len(parts) + number)
+            if place is None or place in places:
+                place = len(self)
+                self.append({})
+            places[place] = None
+            names = _names(self[place]) if self[place] else None
+            grow(self[place], part)
+            if names != _names(self[place]):
+                self._note(place)
+        return list(places)
+
+    def _note(self, place: int) -> None:
+        """Remember where a part is, for pieces that give any of its names and lack or give the others."""
+        names = _names(self[place])
+        if not _IDENTIFYING & names.keys():
+            if not _texts(self[place]):
+                self._places[_said(joined(self[place]))] = place
+            return
+        pairs = [(field, names.get(field)) for field in _NAMING]
+        for key in chain.from_iterable(combinations(pairs, count) for count in range(1, 5)):
+            self._places[key] = max(place, self._places.get(key, 0))
+
+    def _named(self, names: Json) -> list[int]:
+        """The parts, last first, that have an index or id of these and that no other name contradicts."""
+        keys = product(*(((field, value), (field, None)) for field, value in names.items()))
+        known = (
+            self._places.get(key)
+            for key in keys
+            if any(field in _IDENTIFYING and value is not None for field, value in key)
+        )
+        return sorted({place for place in known if place is not None}, reverse=True)
+
+    def _place(self, part: Json, last: int) -> int | None:
+        """The index of the part that a piece belongs to; None if it begins one. `last` is where a piece that names none goes on."""
+        names = _names(part)
+        if _IDENTIFYING & names.keys():
+            for place in self._named(names):
+                if _agree(self[place], part):
+                    return place
+            if names.keys() & {"id", "name"}:
+                return None
+            last = names["index"]  # as its position: the part has only an id
+            is_there = 0 <= last < len(self) and "index" not in _names(self[last])
+            return last if is_there and _agree(self[last], part) else None
+        if 0 <= last < len(self) and _texts(self[last]) and _agree(self[last], part) and _adds(self[last], part):
+            return last
+        same = None if _texts(part) else self._places.get(_said(part))
+        return None if same is None or joined(self[same]) != part else same
 
 
 def grow(kept: Json, more: Json) -> Json:
@@ -38,57 +117,30 @@ def _grown(key: str, old: Any, value: Any) -> Any:
         if isinstance(old, Pieces):
             old.append(value)
         elif isinstance(old, list) and old and value:
-            add_parts(old, [{"type": "text", "text": value}])
+            return _listed(old, [{"type": "text", "text": value}])
         return old or Pieces([value])
     if isinstance(value, list):
         if isinstance(old, Pieces):
             old = [{"type": "text", "text": old}] if any(old) else []
-        known = old if isinstance(old, list) else []
-        if old and old is not known:
-            return old
-        if value and all(isinstance(part, dict) for part in (*known[-1:], *value)):
-            add_parts(known, value)
-        else:
-            known.extend(value)
-        return known
+        return old if old and not isinstance(old, list) else _listed(old or [], value)
     if isinstance(value, dict) and (isinstance(old, dict) or not old):
         return grow(old or {}, value)
     return old or value
 
 
-def add_parts(known: list[Json], parts: Sequence[Json]) -> list[int]:
-    """Merge pieces of parts into the parts known so far; returns the index of the part to which each belongs. Several pieces that come together
-    belong to as many parts.
-    """
-    places: list[int] = []
-    before = len(known)
-    for number, part in enumerate(parts):
-        place = _place(known, part, before - len(parts) + number)
-        if place is None or place in places:
-            place = len(known)
-            known.append({})
-        places.append(place)
-        grow(known[place], part)
-    return places
+def _listed(known: list[Any], more: list[Any]) -> list[Any]:
+    """A list with more entries; objects in a list of nothing else are pieces of its parts."""
+    if all(isinstance(part, dict) for part in chain(more, () if isinstance(known, NamedParts) else known)):
+        parts = known if isinstance(known, NamedParts) else NamedParts(known)
+        parts.add(more)
+        return parts
+    entries = list(known) if isinstance(known, NamedParts) else known
+    entries.extend(more)
+    return entries
 
 
-def _place(known: Sequence[Json], part: Json, last: int) -> int | None:
-    """The index of the known part that a piece belongs to; None if it begins a part. `last` is where a piece that names none goes on."""
-    names = _names(part)
-    given = {field: names[field] for field in ("index", "id") if field in names}
-    if given:
-        for place in reversed(range(len(known))):
-            own = _names(known[place])
-            if any(own.get(field) == value for field, value in given.items()) and _agree(known[place], part):
-                return place
-        last = (
-            given.get("index", -1) if not names.keys() & {"id", "name"} else -1
-        )  # as its position: the part has only an id
-        is_there = 0 <= last < len(known) and "index" not in _names(known[last])
-        return last if is_there and _agree(known[last], part) else None
-    if 0 <= last < len(known) and _texts(known[last]) and _agree(known[last], part) and _adds(known[last], part):
-        return last
-    return None if _texts(part) else next((i for i, own in enumerate(known) if joined(own) == part), None)
+def _said(part: Json) -> str:
+    return json.dumps(part, sort_keys=True)
 
 
 def _agree(known: Json, part: Json) -> bool:
@@ -109,7 +161,7 @@ def _names(part: Json) -> Json:
     """What names a part: its index, id and type, and the name of what it calls."""
     names = {field: part.get(field) for field in ("id", "type")} | {"name": _inner(part).get("name")}
     index = {"index": part["index"]} if isinstance(part.get("index"), int) else {}
-    return index | {field: value for field, value in names.items() if value}
+    return index | {field: value for field, value in names.items() if value and isinstance(value, str | int)}
 
 
 def _texts(part: Json) -> frozenset[str]:
@@ -149,9 +201,29 @@ def filled(snapshot: Any, known: Any) -> Any:
             return snapshot
         return known | {key: filled(value, known.get(key)) for key, value in snapshot.items()}
     if isinstance(snapshot, list) and isinstance(known, list):
-        both = [filled(new, old) for new, old in zip(snapshot, known, strict=False)]
-        return [*both, *snapshot[len(known) :], *known[len(snapshot) :]]
+        return _filled_list(snapshot, known)
     return known if snapshot in (None, "", [], {}) and known is not None else snapshot
+
+
+def _filled_list(snapshot: list[Any], known: list[Any]) -> list[Any]:
+    """Entries are the same by id, if the lists share any id, else by position; what the snapshot left out stays where it was."""
+    named = {name: place for place, old in enumerate(known) if (name := _id(old))}
+    by_id = any(_id(new) in named for new in snapshot)
+    others = iter([place for place, old in enumerate(known) if not (by_id and _id(old))])
+    slots, slot = [[], *([old] for old in known)], 0
+    for new in snapshot:
+        place = named.pop(_id(new), None) if by_id and _id(new) else next(others, None)
+        if place is None:
+            slots[slot].append(new)
+        else:
+            slot = place + 1
+            slots[slot][0] = filled(new, known[place])
+    return [*chain.from_iterable(slots)]
+
+
+def _id(entry: Any) -> str:
+    name = entry.get("id") if isinstance(entry, dict) else ""
+    return name if isinstance(name, str) else ""
 
 
 class Assembly:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from ...types import Json
 from ..answers import text_of
-from ..assembling import add_parts
+from ..assembling import NamedParts
 from .chat import THOUGHTS
 
 Kind = Literal["thought", "text", "refusal", "call"]
@@ -56,7 +56,7 @@ class Parts:
         self.known: list[Part] = []
         self._growing: tuple[Kind, object] | None = None
         self._waiting: dict[tuple[Kind, object], Part] = {}
-        self._calls: list[Json] = []
+        self._calls = NamedParts()
 
     def take(self, message: Json, logprobs: object = None) -> Iterator[Step]:
         """The steps caused by a chunk's `delta` or a whole `message`."""
@@ -111,7 +111,7 @@ def parts_of(choice: Json) -> list[Part]:
     return parts.known
 
 
-def _pieces_of(message: Json, known: list[Json]) -> Iterator[tuple[Kind, object, str, Json]]:
+def _pieces_of(message: Json, known: NamedParts) -> Iterator[tuple[Kind, object, str, Json]]:
     """The pieces in a message or a delta: (kind, index among the `known` calls, the piece, the call it belongs to)."""
     content = message.get("content")
     thoughts = [part.get("thinking") for part in content if isinstance(part, dict)] if isinstance(content, list) else []
@@ -124,7 +124,7 @@ def _pieces_of(message: Json, known: list[Json]) -> Iterator[tuple[Kind, object,
         yield "refusal", None, message["refusal"], {}
     listed = message.get("tool_calls")
     calls = [call for call in listed if isinstance(call, dict)] if isinstance(listed, list) else []
-    for place, call in zip(add_parts(known, calls), calls, strict=True):
+    for place, call in zip(known.add(calls), calls, strict=True):
         function = call.get("function")
         arguments = function.get("arguments") if isinstance(function, dict) else None
         yield "call", place, arguments if isinstance(arguments, str) else "", call

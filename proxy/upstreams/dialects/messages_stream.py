@@ -6,15 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ...types import Json
-from ..assembling import Pieces, grow, joined
+from ..assembling import Pieces, append, grow, joined
 from ..sse import named_event
 from . import messages
 from .served import ServedStream, broken_off
 
 _OF_EVENTS = ("type", "delta", "usage", "index")
 """Fields of the event at the end that do not belong to the message."""
-_INDEX = "\0index"
-"""Under this name a block keeps the index of its events."""
 
 
 class ServedMessage(ServedStream):
@@ -23,6 +21,7 @@ class ServedMessage(ServedStream):
     def __init__(self) -> None:
         super().__init__()
         self._blocks: list[Json] = []
+        self._places: dict[str, int] = {}  # of the last block that began under each index
         self._last = -1  # the place of the block that the last event names
 
     def _read(self, event: Json, raw: bytes) -> bytes:
@@ -50,21 +49,18 @@ class ServedMessage(ServedStream):
         """An event of the block that it names; of the last one if it names none."""
         block, delta, index = event.get("content_block"), event.get("delta"), event.get("index")
         if event["type"] == "content_block_start":
-            self._blocks.append(grow({}, block if isinstance(block, dict) else {}) | {_INDEX: index})
-            index = None
-        places = (i for i in reversed(range(len(self._blocks))) if index in (None, self._blocks[i][_INDEX]))
-        self._last = next(places, len(self._blocks) - 1)
+            self._places[str(index)] = len(self._blocks)
+            self._blocks.append(grow({}, block if isinstance(block, dict) else {}))
+        last = len(self._blocks) - 1
+        self._last = last if index is None else self._places.get(str(index), last)
         if not self._blocks or not isinstance(delta, dict):
             return
         block = self._blocks[self._last]
         for name, value in delta.items():
             if name == "citation":
-                before = block.get("citations")
-                block["citations"] = [*(before if isinstance(before, list) else ()), value]
+                append(block, "citations", value, list)
             elif isinstance(value, str) and name not in ("type", "signature"):
-                said = block.get(name)
-                block[name] = said if isinstance(said, Pieces) else Pieces([said] if isinstance(said, str) else [])
-                block[name].append(value)
+                append(block, name, value, Pieces)
             elif name != "type":
                 grow(block, {name: value})
 
@@ -111,7 +107,7 @@ def _stop(index: int) -> tuple[Json, bytes]:
 
 def _whole(block: Json) -> Json:
     """A block with all its deltas applied; incomplete JSON input of a call stays a string."""
-    whole: Json = joined({name: value for name, value in block.items() if name != _INDEX})
+    whole: Json = joined(block)
     if given := whole.pop("partial_json", ""):
         whole["input"] = messages.decoded(given)
     return whole

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ...types import Json
-from ..assembling import Pieces, filled, grow, joined
+from ..assembling import Pieces, append, filled, grow, joined
 from ..sse import named_event
 from . import responses
 from .served import ServedStream, broken_off
@@ -65,12 +65,9 @@ class ServedResponse(ServedStream):
         if isinstance(event.get("part"), dict):
             target |= filled(event["part"], joined(target))
         elif isinstance(event.get("annotation"), dict):
-            before = target.get("annotations")
-            target["annotations"] = [*(before if isinstance(before, list) else ()), event["annotation"]]
+            append(target, "annotations", event["annotation"], list)
         elif what == "delta" and isinstance(event.get("delta"), str):
-            said = target.get(name)
-            target[name] = said if isinstance(said, Pieces) else Pieces([said] if isinstance(said, str) else [])
-            target[name].append(event["delta"])
+            append(target, name, event["delta"], Pieces)
         elif what == "done" and isinstance(event.get(name), str):
             target[name] = event[name]
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.proxy.errors import UpstreamError
-from hedgerow.proxy.upstreams.assembling import Assembly
+from hedgerow.proxy.upstreams.assembling import Assembly, filled
 from hedgerow.proxy.upstreams.dialects import chat
 from hedgerow.proxy.upstreams.dialects.chat_stream import ServedChat
 from hedgerow.proxy.upstreams.dialects.conversions import CONVERSIONS, LiveAnswer
@@ -61,41 +61,12 @@ def test_what_was_cut_is_whole_again(texts: list[str], arguments: list[str], dat
     assert [call["id"] for call in calls] == [f"call_{number}" for number in range(len(arguments))]
 
 
-NAMES = st.sampled_from(
-    [
-        "index",
-        "id",
-        "type",
-        "name",
-        "content",
-        "text",
-        "arguments",
-        "function",
-        "tool_calls",
-        "delta",
-        "logprobs",
-        "choices",
-        "message",
-        "usage",
-        "item",
-        "part",
-        "output",
-        "content_block",
-        "output_index",
-        "content_index",
-        "summary_index",
-        "summary",
-        "annotation",
-        "annotations",
-        "citation",
-        "citations",
-        "thinking",
-        "response",
-        "error",
-        "partial_json",
-        "input",
-    ]
-)
+NAMES = st.sampled_from([
+    "index", "id", "type", "name", "content", "text", "arguments", "function", "tool_calls", "delta", "logprobs",
+    "choices", "message", "usage", "item", "part", "output", "content_block", "output_index", "content_index",
+    "summary_index", "summary", "annotation", "annotations", "citation", "citations", "thinking", "response",
+    "error", "partial_json", "input",
+])  # fmt: skip
 KINDS = [
     "message_start",
     "content_block_start",
@@ -241,6 +212,83 @@ def test_calls_of_one_name_without_ids_are_told_apart_by_what_is_complete(number
         '{"city": "Perth"}',
         '{"city": "Hobart"}',
     ]
+
+
+MANY = 20_000
+"""So many parts take minutes if each piece is compared with each of them: the time limit of every test ends it."""
+
+
+@pytest.mark.parametrize("numbering", ["own", "same", "none"])
+@pytest.mark.parametrize("has_id", [True, False])
+def test_many_calls_are_put_together_at_once(numbering: str, has_id: bool) -> None:
+    """With an index each, one for all or none; by id or by name; all open at once where their names allow it."""
+    index = {"own": lambda n: {"index": n}, "same": lambda _: {"index": 0}, "none": lambda _: {}}[numbering]
+    names = [index(n) | ({"id": f"call_{n}"} if has_id else {}) for n in range(MANY)]
+    ends = [_call("1}", **name) for name in names]
+    starts = [_call('{"a": ', name=f"f{n}", **name) for n, name in enumerate(names)]
+    open_at_once = has_id or numbering == "own"
+    pieces = [*starts, *ends] if open_at_once else [piece for call in zip(starts, ends, strict=True) for piece in call]
+    calls = _message(*({"tool_calls": [piece]} for piece in pieces))["tool_calls"]
+    assert calls == [
+        _call('{"a": 1}', name=f"f{n}", **({"id": name["id"]} if has_id else {})) for n, name in enumerate(names)
+    ]
+
+
+def test_many_entries_are_put_together_at_once() -> None:
+    """Parts that say no text, a chunk that holds all calls, annotations of a text, blocks that grow in turn."""
+    sources = [{"type": "url_citation", "url": f"https://a.example/{n}"} for n in range(MANY)]
+    calls = [_call("{}", name="f", id=f"call_{n}", index=n) for n in range(MANY)]
+    said = _message(*({"annotations": [source]} for source in [*sources, *sources]), {"tool_calls": calls})
+    assert (said["annotations"], len(said["tool_calls"])) == (sources, MANY)
+    at = {"output_index": 0, "content_index": 0}
+    noted = [{"type": "response.output_text.annotation.added", **at, "annotation": source} for source in sources]
+    first, *between, last = _of_responses(items=False, output={})
+    (item,) = _read([first, *between, *noted, last], ServedResponse())["choices"][0]["original"]["output"]
+    assert item["content"][0]["annotations"] == sources
+    begun = [
+        {"type": "content_block_start", "index": n, "content_block": {"type": "text", "text": ""}} for n in range(MANY)
+    ]
+    texts = [
+        {"type": "content_block_delta", "index": n, "delta": {"type": "text_delta", "text": str(n)}}
+        for n in range(MANY)
+    ]
+    message = {"type": "message_start", "message": {"id": "m", "role": "assistant"}}
+    answer = _read([message, *begun, *texts, {"type": "message_stop"}], ServedMessage())["choices"][0]["original"]
+    assert [block["text"] for block in answer["content"]] == [str(n) for n in range(MANY)]
+
+
+R, M = {"id": "r", "summary": "s"}, {"id": "m", "content": "c"}
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "known", "whole_list"),
+    [
+        ([{"id": "m"}], [R, M], [R, M]),  # the first left out
+        ([{"id": "r"}], [R, M], [R, M]),
+        ([{"id": "m"}, {"id": "r"}], [R, M], [R, M]),
+        ([{"id": "m"}, {"id": "z"}], [R, M], [R, M, {"id": "z"}]),
+        ([{"id": "z"}, {"id": "m"}], [M], [{"id": "z"}, M]),
+        ([{"id": "m"}, {"id": "m"}], [M], [M, {"id": "m"}]),
+        ([{"type": "x"}, {"id": "m"}], [R, M, {"k": 1}], [R, M, {"k": 1, "type": "x"}]),
+        ([{"id": "y"}], [R, M], [{"id": "y"}, M]),  # all ids are new: by position
+        ([{"type": "x"}, {}], [{"text": "a"}, {"text": "b"}, {"text": "c"}], [{"text": "a", "type": "x"}, {"text": "b"}, {"text": "c"}]),
+        (["a"], ["b", "c"], ["a", "c"]),
+    ],
+)  # fmt: skip
+def test_a_snapshot_is_joined_with_what_has_its_id(snapshot: Any, known: Any, whole_list: Any) -> None:
+    """Nothing is doubled and nothing is lost if the last event leaves an item out."""
+    assert filled(snapshot, known) == whole_list
+
+
+def test_an_item_that_the_last_event_left_out_doubles_no_other() -> None:
+    """The reasoning is not in the last event's output, the message is."""
+    events = _of_responses(items=False, output={"output": [{"id": "m", "type": "message", "role": "assistant"}]})
+    for event in events[1:-1]:
+        event["output_index"] = 1
+    events.insert(1, {"type": "response.output_item.added", "output_index": 0, "item": R | {"type": "reasoning"}})
+    answer = _read(events, ServedResponse())["choices"][0]
+    assert [item["id"] for item in answer["original"]["output"]] == ["r", "m"]
+    assert answer["message"]["content"] == "Canberra."
 
 
 def test_a_legacy_call_keeps_its_name() -> None:
