@@ -82,7 +82,9 @@ async def _filter(settings: Settings | None, route: Route) -> None:
 
 def _answer(answer: str | None, question: str, confidence: float | None, observations: float) -> GivenAnswer:
     if answer is None or confidence is None:
-        stop('give an answer and --confidence, e.g. hedgerow rewrite "Jupiter." --confidence 0.6; or --json and one JSON object a line on standard input')
+        stop(
+            'give an answer and --confidence, e.g. hedgerow rewrite "Jupiter." --confidence 0.6; or --json and one JSON object a line on standard input'
+        )
     if not 0.0 < confidence < 1.0:
         stop(f"--confidence {confidence:g} is not between 0 and 1")
     beta = Beta.from_mean(confidence, observations)
