@@ -24,8 +24,9 @@ SCALES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9,
 SCALES |= {word + "th": value for word, value in SCALES.items() if word != "dozen"}
 MOST_SCALES = 6
 """Largest number of scale words in one number ("two hundred thousand million"); more repetitions are no number."""
-_SHORT_SCALES = {"k": 10**3, "m": 10**6, "mn": 10**6, "bn": 10**9, "b": 10**9}
-DIGITS = re.compile(r"(-?\d[\d,]*(?:\.\d+)?|-?\.\d+)(st|nd|rd|th|s|k|m|mn|bn|b)?")
+_SHORT_SCALES = {"k": "thousand", "m": "million", "mn": "million", "b": "billion", "bn": "billion", "tn": "trillion"}
+_SHORT_SCALE = re.compile(r"(?<=\d)\s?(bn|mn|tn)\b|([$€£¥₱₹]\s?\d[\d,.]*)\s?([kmb])\b")
+DIGITS = re.compile(r"(-?\d[\d,]*(?:\.\d+)?|-?\.\d+)(st|nd|rd|th|s)?")
 _NEGATIVE = frozenset({"minus", "negative"})
 ROMAN = re.compile(r"(x{0,3})(ix|iv|v?i{0,3})")
 _ROMAN_VALUES = {"": 0, "i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6, "vii": 7, "viii": 8, "ix": 9}
@@ -55,7 +56,7 @@ _POWER = re.compile(
     re.IGNORECASE,
 )
 _OF_TEN = re.compile(r"(?<![\w.^])10\s?\^\s?[({]?(-?\d{1,2})[)}]?(?!\w)")
-_KILO = re.compile(r"(?<![\w.])(\d{1,20}(?:\.\d{1,20})?)k\b", re.IGNORECASE)
+_KILO = re.compile(r"(?<![\w.])(\d{1,20}(?:\.\d{1,20})?)k\b")  # "300K" are kelvin
 _AND_A_HALF = re.compile(r"(?<![\w.])([\w.]{1,20}) and (?:a|one)[ -]half\b", re.IGNORECASE)
 _SPOKEN = re.compile(
     r"(?:^|(?<![\w-]))half an? (?=(?:hour|minute|day|year|century|mile|lit|pound|ton|dozen|million|billion))|^\W*half(?=\W*$)|\b(a|one|two|three|four|nine)[ -](half|third|quarter|fifth|tenth)s?\b(?=\W*$| of\b)",
@@ -86,6 +87,15 @@ def plain_numbers(text: str) -> str:
     return text
 
 
+def with_scales(text: str) -> str:
+    """A text in small letters with short scales in words; a lone "k", "m" or "b" is one only where money comes before it.
+
+    >>> with_scales("$1.5m, 2bn, 5 m, 25 b")
+    '$1.5 million, 2 billion, 5 m, 25 b'
+    """
+    return _SHORT_SCALE.sub(lambda m: f"{m[2] or ''} {_SHORT_SCALES[m[1] or m[3]]}", text)
+
+
 def _part(match: re.Match[str]) -> str:
     """A part in words ("two thirds", "half an hour") as a decimal."""
     if match[2] is None:
@@ -111,8 +121,7 @@ def _digits(token: str) -> Decimal | None:
     value = Decimal(match[1].replace(",", ""))
     if match[2] == "s" and value % 10:
         return None  # "in the 80s", but an iPhone 5s
-    scale = _SHORT_SCALES.get(match[2] or "")
-    return value * scale if scale else value  # a product is rounded to 28 digits, the number as written is not
+    return value
 
 
 def _roman(token: str) -> int | None:

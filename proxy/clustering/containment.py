@@ -28,11 +28,17 @@ _FEMALE = re.compile(r"(\w{3,7}) \1(?:a|ia|le|ne|te)")
 _SPELLINGS = tuple(
     (re.compile(pattern), to)
     for pattern, to in (
-        (r"(?<=[aeo])y(?=[aeou])", ""), ("[ao]e", "e"), ("ph", "f"), ("ou", "o"), ("y", "i"), ("w", "v"), ("z", "s"), ("kh", "k"), ("ck|c(?=[aouk])", "k"),
-        ("re$", "er"), (r"(?<=\w{6})i?(?:um|on|a)$", ""), (r"(.)\1+", r"\1"), ("e$", ""),
+        (r"(?<=[aeo])y(?=[aeou])", ""), ("[ao]e", "e"), ("ph", "f"), ("([aeiou][^aeiou]+)our", r"\1or"), ("(?<=[aeiou])y|y(?=[aeiou]|$)", "i"), ("ii", "i"),
+        ("(?<=[^aeiou])w(?=[aeiou])", "v"), (r"(?<=\w{3}[iy])z|(?<=\w)z(?=\w{4})", "s"), ("kh", "k"), (r"(?<=\w)c(?=[aou])", "k"),
+        ("(?<=[^aeiou])re$", "er"), ("ium$", "um"), ("e$", ""),
     )
 )  # fmt: skip
-"""Letters that are written one way or another without another meaning: British and American, transliterated, doubled."""
+"""Letters that are written one way or another without another meaning, where they stand so: British and American, or transliterated.
+
+Elsewhere they part words: "mouse" and "moose", "wines" and "vines", "snacks" and "snakes", "ammonia" and "ammonium".
+"""
+_DOUBLED = re.compile(r"([^aeiou])\1+")
+_SYLLABLE = re.compile("[aeiouy]+")
 
 
 def alike(x: str, y: str) -> bool:
@@ -67,7 +73,13 @@ _VOWELS = re.compile("[aeiou]")
 def _spelling(word: str) -> str:
     for pattern, to in _SPELLINGS:
         word = pattern.sub(to, word)
-    return word
+    return (
+        _single(word) if len(_SYLLABLE.findall(word)) > 2 else word
+    )  # "desert" is not "dessert", nor "staring" "starring"
+
+
+def _single(word: str) -> str:
+    return _DOUBLED.sub(r"\1", word)
 
 
 def covered(shorter: Normal, longer: Normal) -> frozenset[str] | None:
@@ -110,7 +122,7 @@ def _misspelt(x: str, y: str) -> bool:
         min(len(x), len(y)) >= 6
         and x[0] == y[0]
         and x[-1] == y[-1]
-        and _VOWELS.sub("", _spelling(x)) == _VOWELS.sub("", _spelling(y))
+        and _VOWELS.sub("", _single(_spelling(x))) == _VOWELS.sub("", _single(_spelling(y)))
     )
 
 

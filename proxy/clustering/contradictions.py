@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from ...lexicon.text.words import MONTHS
 from .amounts import clash
 from .containment import MATCHED, is_sentence
@@ -59,11 +61,22 @@ _OPPOSED = [
     ending.split()
     for ending in (
         "hyper hypo", "inter intra", "intra extra", "macro micro", "endo exo", "ab ad", "pre post", "ante post", "tachy brady", "homo hetero", "auto hetero",
-        "ana cata", "in ex", "im ex", "im em", "intro extro", "intro extra", "over under", "up down", "antero retro", "pro retro", "super sub", "mono di", "mono poly",
+        "ana cata", "in ex", "im ex", "intro extro", "intro extra", "over under", "up down", "antero retro", "pro retro", "super sub", "mono di", "mono poly",
         "uni multi", "di ha", "bene male", "af ef", "in de", "en de", "ecto endo", "a de",
     )
 ]  # fmt: skip
-_DENYING = ("un", "non", "in", "im", "il", "ir", "dis", "anti", "a", "an")
+_ADJECTIVE = (
+    r"\w+(?:\w\w(?:(?<!m)ent|(?<!gr)ant|ect|inct|[ei]te|(?<!a)id|ile|est|ure)|xact|ible|al|ar|ic|ive|ous|ful)(?:ly)?$"
+)
+_DENIED = re.compile(
+    rf"(?:non|anti|(?:un|dis|in(?![blmpr])|im(?=[bmp])|il(?=l)|ir(?=r))(?={_ADJECTIVE})|(?:un|dis|im|il|ir)(?=\w+ably?e?$)"
+    r"|un(?=\w+(?:ed|y)$)|(?:an(?=[aeiouh])|a(?![aeiou]))(?=\w+(?:ic|al|ar|ous)$))(\w+)"
+)
+"""A word behind a prefix that surely denies it: before the letters that it stands before, and before adjectives, by their ending.
+
+Other words may mean the same with the prefix and without ("flammable", "inflammable"; "round", "around"), or nothing of
+the kind ("come", "income"): those are for a judge.
+"""
 ROOT = 4
 """Fewest letters that two words share behind their prefixes."""
 
@@ -71,13 +84,13 @@ ROOT = 4
 def opposed(x: str, y: str) -> bool:
     """Whether two words differ in prefixes of opposite sense, or in one that denies: "hypertension", "hypotension".
 
-    >>> opposed("hypertension", "hypotension"), opposed("legal", "illegal"), opposed("abduction", "adduction"), opposed("inform", "informed")
+    >>> opposed("hypertension", "hypotension"), opposed("legal", "illegal"), opposed("abduction", "adduction"), opposed("round", "around")
     (True, True, True, False)
     """
     short, long = sorted((x, y), key=len)
     if len(short) < ROOT or short[-3:] != long[-3:]:
         return False
-    if any(long == prefix + short for prefix in _DENYING):
+    if (denied := _DENIED.fullmatch(long)) and short == denied[1]:
         return True
     return any(
         first.startswith(p)

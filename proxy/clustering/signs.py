@@ -149,7 +149,7 @@ def _bracket(text: str, start: int, called: str) -> tuple[Sign, int] | None:
     if closing is None or closing.start() - start > 24:
         return None
     inside, pair = re.sub(r"[\s*]", "", text[start + 1 : closing.start()]).casefold(), text[start] + closing[0]
-    if "," in inside and "[" in pair + "[" and pair != "()":
+    if "," in inside and pair != "()":
         return ("", pair, inside), closing.end()
     if (
         text[start] == "("

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ...lexicon.text.numbers import is_number, plain_numbers, read_numbers
+from ...lexicon.text.numbers import is_number, plain_numbers, read_numbers, with_scales
 from ...lexicon.text.words import MONTHS, open_contraction
 from .signs import bounded, with_letters
 from .stems import fold
@@ -50,8 +50,7 @@ _CONTRAST = re.compile(
     r"|^\s*[Nn]ot [^,.;!?]{1,60}?,? but (?=\w)"
 )
 _BEHIND = frozenset({"am", "pm", "bc", "ad", "ce", "bce", "m", "b", "bn", "mn", "th"})
-_SCALED = re.compile(r"(?<=\d)\s?(bn|mn|tn)\b|([$€£¥₱₹]\s?\d[\d,.]*)\s?([kmb])\b")
-_SCALES = {"k": "thousand", "m": "million", "mn": "million", "b": "billion", "bn": "billion", "tn": "trillion"}
+_PER_SECOND = re.compile(r"\bper second\b")  # not the ordinal
 _ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b")
 _NUMBER_AND_WORD = re.compile(
     r"(?<![^\W_])(-?\d{1,3})([a-z]{1,3})(?![^\W_])|(?<![^\W_])([a-z]{1,2})(\d{1,3}(?:[a-z]{1,3}\d{0,3})*)(?![^\W_])|(?<=\d)(?=[a-z])|(?<=[a-z])(?=\d)"
@@ -85,7 +84,7 @@ def tokens_of(answer: str) -> list[str]:
     text = _ONE_OF.sub(r"\1 ", _PRONOUN.sub(r"\1", _OPENER.sub("", text)))
     text = text.rpartition("=")[2].strip() or text
     text = _DOTS.sub(r"\1 ", text) if "." in text else text
-    text = text.replace("per second", "per seconds")  # not the ordinal
+    text = _PER_SECOND.sub("per seconds", text)
     if any(map(str.isdigit, text)):
         text = _digits(text)
     words = [w for token in _TOKEN.findall(text) for w in _split(token)]
@@ -109,8 +108,7 @@ def _digits(text: str) -> str:
     text = _DOT_DATE.sub(lambda m: _date(m[3], int(m[2]), int(m[1])) or m[0], text)
     text = _YEAR_SPAN.sub(lambda m: f"{m[1]}{m[2]} - {m[1]}{m[3]}", text)
     text = _FRACTION.sub(_fraction, _CIRCA.sub("", text))
-    text = _SCALED.sub(lambda m: f"{m[2] or ''} {_SCALES[m[1] or m[3]]}", text)
-    text = _NUMBER_AND_WORD.sub(_apart, _ORDINAL.sub("", _DECADE.sub(r"decade\1", text)))
+    text = _NUMBER_AND_WORD.sub(_apart, _ORDINAL.sub("", _DECADE.sub(r"decade\1", with_scales(text))))
     return text.replace("decade ", "x")
 
 

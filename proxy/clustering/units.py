@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cache
+from functools import lru_cache
 
 from .words import Unit, word_lists
 
@@ -66,7 +66,7 @@ def _name(symbol: str) -> str | None:
     return None
 
 
-@cache
+@lru_cache(maxsize=1024)
 def unit_of(word: str) -> Unit | None:
     """The unit that a folded word names, in singular or plural, with prefix, power and quotient; None where it names none.
 

@@ -6,15 +6,14 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal
 
-from ...lexicon.text.numbers import is_number, plain_numbers, read_numbers, spell
+from ...lexicon.text.numbers import is_number, plain_numbers, read_numbers, spell, with_scales
+from ..clustering.units import spell_units
 from .grade import Grade
 
 TOLERANCE = 1e-6
 """Relative tolerance; it allows for rounded output, not for wrong calculations."""
 _TOKEN = re.compile(r"(?:(?<![\w)])-)?(?:\d[\d,]*(?:\.\d+)?|\.\d+)|[a-z]+|-")
 _QUOTIENT = re.compile(r"(?<![\d/.])(-?)(?:(\d+) )?(\d{1,15})/(\d{1,15})(?![\d/]|\.\d)")
-_SCALED = re.compile(r"(?<=\d)\s?(m|mn|b|bn)\b", re.IGNORECASE)
-_SCALES = {"m": " million", "mn": " million", "b": " billion", "bn": " billion"}
 
 
 def numeric_grade(
@@ -38,11 +37,10 @@ def numeric_grade(
 def last_number(text: str) -> float | None:
     """The last number of a text: in digits or words, with sign, exponent or scale, or as a fraction.
 
-    >>> last_number("−5"), last_number("1.5 × 10^3"), last_number("it is 1/2"), last_number("$1.5M"), last_number("minus five")
-    (-5.0, 1500.0, 0.5, 1500000.0, -5.0)
+    >>> last_number("−5"), last_number("1.5 × 10^3"), last_number("it is 1/2"), last_number("$1.5M"), last_number("minus five"), last_number("5 m")
+    (-5.0, 1500.0, 0.5, 1500000.0, -5.0, 5.0)
     """
-    text = _QUOTIENT.sub(_value, plain_numbers(text.lower()))
-    text = _SCALED.sub(lambda m: _SCALES[m[1].lower()], text)
+    text = with_scales(_QUOTIENT.sub(_value, spell_units(plain_numbers(text)).lower()))
     numbers = [token for token in read_numbers(_TOKEN.findall(text)) if is_number(token)]
     return float(numbers[-1]) if numbers else None
 
