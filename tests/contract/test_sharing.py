@@ -209,4 +209,4 @@ def test_a_cache_out_of_reach_is_a_miss(
     for _ in range(2):
         assert _ask(client).model_extra["hedgerow"]["status"] == "hedged"
     assert len(upstream.calls) == 2
-    assert [line["problem"] for line in lines.of("problem")] == ["unchecked-cache"]
+    assert [line["problem"] for line in lines.of("problem")] == ["unchecked-cache:test"]
