@@ -6,12 +6,14 @@ import contextlib
 import ipaddress
 import shutil
 import socket
+import ssl
 import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import certifi
 import openai
 import orjson
 import pytest
@@ -43,6 +45,19 @@ def data() -> Path:
     if not folder.is_dir():
         pytest.skip("the recorded data is not beside the checkout (../shared/data)")
     return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Let clients trust one authority instead of the hundreds that ship: they are read anew for every client, which takes longer than a request."""
+    first = ssl.DER_cert_to_PEM_cert(
+        ssl.create_default_context(cafile=certifi.where()).get_ca_certs(binary_form=True)[0]
+    )
+    bundle = tmp_path_factory.mktemp("authorities") / "one.pem"
+    bundle.write_text(first)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("SSL_CERT_FILE", str(bundle))
+        yield
 
 
 @pytest.fixture(autouse=True)
