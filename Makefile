@@ -26,7 +26,7 @@ $(VENV)/.run: pyproject.toml constraints.txt | $(BIN)/python
 
 $(VENV)/.dev: $(VENV)/.run
 	@echo "Installing what the tests need"
-	$(PIP) -e '.[embedded,judge,english,litellm,semantic,postgres,parquet,ray,redis,tracing,dev]'
+	$(PIP) -e '.[embedded,judge,english,litellm,semantic,postgres,parquet,redis,tracing,dev]'
 	@touch $@
 
 serve: $(VENV)/.run  ## the proxy on 127.0.0.1:4000
@@ -84,7 +84,7 @@ $(COMPAT)/litellm/bin/litellm:
 
 $(COMPAT)/ray/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(COMPAT)/ray
-	$(COMPAT)/ray/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[litellm,postgres,ray,dev]' 'ray[serve]'
+	$(COMPAT)/ray/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[litellm,postgres,dev]' 'ray[serve]'
 	@touch $@
 
 neighbours: $(COMPAT)/litellm/bin/litellm $(COMPAT)/ray/.installed  ## the proxy under Ray Serve and behind LiteLLM's proxy

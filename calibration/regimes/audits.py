@@ -23,10 +23,6 @@ LEAST_SLICE = 20
 """Fewest held-out answers of a slice for its error to count."""
 
 Done = Callable[[], None]
-Over = Callable[
-    [Callable[[np.random.Generator], tuple[bool, float, float]], Iterable[np.random.Generator]],
-    Iterable[tuple[bool, float, float]],
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +154,6 @@ def permute(
     rngs: Iterable[np.random.Generator],
     *,
     done: Done = lambda: None,
-    over: Over = map,
 ) -> Permutation:
     """Search again in sets with labels permuted among all answers.
 
@@ -168,8 +163,6 @@ def permute(
         One for each set.
     done : callable
         Called after each set.
-    over : callable
-        Maps the search over the generators, like `map`; in parallel if each set has its own generator.
 
     Notes
     -----
@@ -177,7 +170,7 @@ def permute(
     is asked is how often a regime is reported where there is none; with true labels there, a field of noise can hit upon a true regime.
     """
     reported, spread, gaps = 0, [], []
-    for has_regime, sd, gap in over(partial(_search_permuted, estimator, train, held, worst.epsilon), rngs):
+    for has_regime, sd, gap in map(partial(_search_permuted, estimator, train, held, worst.epsilon), rngs):
         done()
         reported += has_regime
         spread.append(sd)

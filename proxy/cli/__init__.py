@@ -120,10 +120,6 @@ COMMANDS = {
     "audit": Command(
         "hedgerow.proxy.cli.audit.audit:app", "Audit store: figures, verdicts, files, verification, retention."
     ),
-    "experiment": Command(
-        "hedgerow.proxy.cli.lab.experiment:app",
-        "Collect, grade, fit, reword and measure on your own models and questions.",
-    ),
     "lexicon": Command(
         "hedgerow.proxy.cli.lexicon.lexicon:app",
         "Hedges, the confidence people read in them, and how confident a text sounds.",

@@ -1,1 +1,1 @@
-"""Offline work on labelled answers: data sets, collecting, measuring, fitting, experiments, reports."""
+"""Offline work on labelled answers: data sets, collecting, measuring, fitting, reports."""

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import TypeVar, cast
 
 from ..config import Route
@@ -23,7 +22,6 @@ from ..types import Json, Usage
 from ..upstreams.answers import sample_of, usage_of
 from .ledger import Ledger
 from .questions import Question
-from .spreading import HERE, Opening, Place, WorkerLost, Workers, given
 
 PATIENCE = 5
 """Consecutive failures after which the upstream counts as down."""
@@ -236,7 +234,7 @@ async def work_off(
             try:
                 await work(item)
             except ProxyError as failure:
-                in_a_row += not isinstance(failure, WorkerLost)  # does not mean that the upstream is down
+                in_a_row += 1
                 outcome.failed += 1
                 on_failure(item, failure)
             else:
@@ -254,60 +252,30 @@ async def work_off(
 
 @asynccontextmanager
 async def asked_at(
-    place: Place,
-    name: str,
-    upstreams: Mapping[str, UpstreamSettings],
-    *,
-    per_minute: float | None = None,
-    already: Upstream | None = None,
+    name: str, upstreams: Mapping[str, UpstreamSettings], *, per_minute: float | None = None
 ) -> AsyncIterator[Upstream]:
-    """Open one of these upstreams in every worker.
-
-    Args:
-        per_minute: maximum number of calls a minute over all workers; None for no limit.
-        already: the upstream if it is already open in this process.
+    """Open one of these upstreams for at most `per_minute` calls a minute, at an even rate; None for no limit.
 
     Raises:
         ConfigError: a library or a model file is missing or unusable.
     """
-    opening: Opening[Upstream] = partial(_opened, name, upstreams)
-    if already is not None and place is HERE:
-        opening = partial(given, already)
-    async with place.workers(opening) as workers:
-        asked = _Asked(workers, honours_n=await workers.run(_honours_n), per_minute=per_minute)
-        yield cast(Upstream, asked)  # only `complete` is needed here
-
-
-@asynccontextmanager
-async def _opened(name: str, upstreams: Mapping[str, UpstreamSettings]) -> AsyncIterator[Upstream]:
     upstream = await open_upstream(name, upstreams)
     try:
-        yield upstream
+        yield cast(Upstream, _Paced(upstream, 60.0 / per_minute)) if per_minute else upstream
     finally:
         await upstream.aclose()
 
 
-async def _honours_n(upstream: Upstream) -> bool:
-    return upstream.honours_n
+class _Paced:
+    """An upstream that is called at an even rate; only `complete` is needed here."""
 
-
-async def _complete(upstream: Upstream, call: Call) -> Json:
-    return await upstream.complete(call)
-
-
-class _Asked:
-    """An upstream that is called by workers, at an even rate. A call that is lost with its worker is not repeated: it may have been paid for."""
-
-    def __init__(self, workers: Workers[Upstream], *, honours_n: bool, per_minute: float | None) -> None:
-        self.honours_n = honours_n
-        self._workers = workers
-        self._gap_s = 60.0 / per_minute if per_minute else 0.0
-        self._next = 0.0
+    def __init__(self, upstream: Upstream, gap_s: float) -> None:
+        self.honours_n = upstream.honours_n
+        self._upstream, self._gap_s, self._next = upstream, gap_s, 0.0
 
     async def complete(self, call: Call) -> Json:
         """See `Upstream`; waits for its turn first."""
-        if self._gap_s:
-            now = asyncio.get_running_loop().time()
-            turn, self._next = max(now, self._next), max(now, self._next) + self._gap_s
-            await asyncio.sleep(turn - now)
-        return await self._workers.run(_complete, call)
+        now = asyncio.get_running_loop().time()
+        turn, self._next = max(now, self._next), max(now, self._next) + self._gap_s
+        await asyncio.sleep(turn - now)
+        return await self._upstream.complete(call)

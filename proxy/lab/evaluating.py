@@ -18,7 +18,6 @@ from ..types import Json
 from .datasets import BadRow, Source
 from .measuring import CLUSTERERS, SIGNALS, Records, combined, measure_several
 from .rows import Row, Sampled, read_rows
-from .spreading import HERE, Place
 
 AUROC = "auroc_change"
 """Key of a document for the map's change of the AUROC, whose two values are at its top level."""
@@ -69,9 +68,7 @@ def metrics_of(document: Json) -> Json:
     return {"auroc" if name == AUROC else name: held for name, held in figures.items()}
 
 
-def signals_in(
-    source: Source, clusters: str, on_row: Callable[[], None] = lambda: None, place: Place = HERE
-) -> dict[str, Records]:
+def signals_in(source: Source, clusters: str, on_row: Callable[[], None] = lambda: None) -> dict[str, Records]:
     """The columns of every signal that the answers allow: agreement, and token probabilities if all have them.
 
     Raises:
@@ -80,7 +77,7 @@ def signals_in(
     rows = list(read_rows(source))
     names = COMBINED if _have_logprobs([row for _, row in rows]) else ("semantic",)
     chosen = [SIGNALS[name] for name in names]
-    run = partial(measure_several, rows, equivalence=CLUSTERERS[clusters], signals=chosen, on_row=on_row, place=place)
+    run = partial(measure_several, rows, equivalence=CLUSTERERS[clusters], signals=chosen, on_row=on_row)
     return anyio.run(run)
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from functools import partial
 
 from ..clustering.clusterer import RuleClusterer
 from ..config import Upstream as UpstreamSettings
 from ..errors import ProxyError
-from ..grading import RULES, Grader, JudgeGrader
+from ..grading import Grader, JudgeGrader
 from ..grading.choice import choices_in
 from ..protocols import Clusterer
 from ..types import Json
@@ -20,7 +18,6 @@ from .forms import NAMES, in_one_form, label_of
 from .ledger import Ledger
 from .prompting import open_prompting
 from .rows import Sampled, parse_row
-from .spreading import HERE, Opening, Place
 
 
 def sampled(content: Json) -> Sampled:
@@ -43,73 +40,25 @@ def key_of(content: Json, row: Sampled) -> str:
     return key if isinstance(key, str) else hashlib.sha256(row.question.encode()).hexdigest()[:16]
 
 
-@dataclass(frozen=True, slots=True)
-class Grading:
-    """A way of grading.
-
-    Attributes:
-        opening: opens the grader in a worker.
-        paid: whether grades cost money, so that none is requested twice.
-        concurrency: number of parallel calls, for paid grades.
-    """
-
-    opening: Opening[Grader]
-    paid: bool = False
-    concurrency: int = 1
-
-
-def by_rule(name: str) -> Grading:
-    """Grade by one of `RULES`."""
-    return Grading(partial(_ruled, name))
-
-
-def by_judge(name: str, upstreams: Mapping[str, UpstreamSettings], model: str, concurrency: int) -> Grading:
-    """Grade by a language model of one of these upstreams."""
-    return Grading(partial(open_judge, name, upstreams, model), paid=True, concurrency=concurrency)
-
-
 async def grade_all(
     rows: Iterable[tuple[str, Json]],
-    grading: Grading,
+    grader: Grader,
     ledger: Ledger,
     *,
-    place: Place = HERE,
+    concurrency: int = 1,
     on_graded: Callable[[Json], None] = lambda _row: None,
     on_done: Callable[[], None] = lambda: None,
     on_failure: Callable[[tuple[str, Json], ProxyError], None] = lambda _item, _failure: None,
 ) -> Outcome:
-    """Grade rows by key; each grade is written to the ledger before it counts.
+    """Grade rows by key, several at a time; each grade is written to the ledger before it counts."""
 
-    Rules grade in the order of the rows. Paid grades are requested in parallel, each of them once.
-    """
-    outcome = Outcome()
-
-    def finish(key: str, graded: Json) -> None:
+    async def work(item: tuple[str, Json]) -> None:
+        key, row = item
+        graded = await grade_row(row, grader=grader, equivalence=RuleClusterer())
         ledger.finish(key, graded)
         on_graded(graded)
 
-    async with place.workers(grading.opening) as workers:
-
-        async def pay(item: tuple[str, Json]) -> None:
-            finish(*await workers.run(_grade_keyed, item))
-
-        if grading.paid:
-            concurrency = grading.concurrency
-            return await work_off(rows, pay, concurrency=concurrency, on_done=on_done, on_failure=on_failure)
-        async for graded in workers.each(_grade_keyed, rows):
-            finish(*graded)
-            outcome.done += 1
-            on_done()
-    return outcome
-
-
-@asynccontextmanager
-async def _ruled(name: str) -> AsyncIterator[Grader]:
-    yield RULES[name]
-
-
-async def _grade_keyed(grader: Grader, item: tuple[str, Json]) -> tuple[str, Json]:
-    return item[0], await grade_row(item[1], grader=grader, equivalence=RuleClusterer())
+    return await work_off(rows, work, concurrency=concurrency, on_done=on_done, on_failure=on_failure)
 
 
 async def grade_row(content: Json, *, grader: Grader, equivalence: Clusterer) -> Json:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 import anyio
 import numpy as np
@@ -29,7 +28,6 @@ from ..signals.token import TokenSignal
 from ..types import Clustering
 from .datasets import BadRow, Source
 from .rows import Measured, Row, Sampled, read_rows
-from .spreading import HERE, Place, nothing
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION_BUT_STOPS = re.compile(r"[^\w\s.]")
@@ -99,14 +97,13 @@ async def measure_several(
     equivalence: Clusterer,
     signals: Sequence[ConfidenceSignal],
     on_row: Callable[[], None] = lambda: None,
-    place: Place = HERE,
 ) -> dict[str, Records]:
-    """The columns of each signal by name, on the rows that have all signals; as `measure`. `place`: where answers are grouped."""
+    """The columns of each signal by name, on the rows that have all signals; as `measure`."""
     gathered = _Gathered()
-    async with place.workers(nothing) as workers:
-        async for row, raw, correct in workers.each(partial(_settle_usable, equivalence, signals), rows):
-            on_row()
-            gathered.add(row, raw, correct)
+    for line, row in rows:
+        settled = await _settle_usable(equivalence, signals, line, row)
+        on_row()
+        gathered.add(*settled)
     return gathered.records([signal.name for signal in signals])
 
 
@@ -171,10 +168,9 @@ class _Gathered:
 
 
 async def _settle_usable(
-    equivalence: Clusterer, signals: Sequence[ConfidenceSignal], _: None, item: tuple[int, Row | BadRow]
+    equivalence: Clusterer, signals: Sequence[ConfidenceSignal], line: int, row: Row | BadRow
 ) -> tuple[Row | BadRow, list[Beta], bool | None]:
     """A row with its raw confidences and label; a bad row if it cannot be measured; without confidences if it is of another signal."""
-    line, row = item
     if isinstance(row, BadRow):
         return row, [], None
     if isinstance(row, Measured) and row.signal and [row.signal] != [signal.name for signal in signals]:
@@ -251,17 +247,17 @@ def measure_file(
     signals: Sequence[str],
     clusters: str,
     on_row: Callable[[], None] = lambda: None,
-    place: Place = HERE,
 ) -> dict[str, Records]:
-    """The columns of labelled answers for each of these signals, on the rows that have them all. `place`: where answers are grouped.
+    """The columns of labelled answers for each of these signals, on the rows that have them all.
 
     Raises:
         OSError: a file cannot be read; or another of `UNREADABLE`.
     """
     chosen = [SIGNALS[name] for name in signals]
-    run = partial(
-        measure_several, read_rows(source), equivalence=CLUSTERERS[clusters], signals=chosen, on_row=on_row, place=place
-    )
+
+    async def run() -> dict[str, Records]:
+        return await measure_several(read_rows(source), equivalence=CLUSTERERS[clusters], signals=chosen, on_row=on_row)
+
     return anyio.run(run)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,7 +31,6 @@ from ...calibration.regimes.discovery import EPSILON, Discovery, Indices, MeanGa
 from ..errors import InputError
 from .regime_data import Questions
 from .regime_words import Description, describe
-from .spreading import HERE, Place, over
 
 LEAST_HELD = 50
 """Fewest held-out answers; at least a fifth as many different questions are needed."""
@@ -94,10 +92,8 @@ def steps_of(options: Options) -> int:
     return 5 + options.permutations + len(SEEDS)
 
 
-def study(questions: Questions, options: Options, done: Done = lambda: None, place: Place = HERE) -> Study:
+def study(questions: Questions, options: Options, done: Done = lambda: None) -> Study:
     """Learn on a part of the questions, then find and audit regimes on the rest.
-
-    `place`: where the sets with permuted labels are searched.
 
     Raises:
         InputError: too few answers or questions on either side.
@@ -120,7 +116,7 @@ def study(questions: Questions, options: Options, done: Done = lambda: None, pla
     if options.permutations:
         permutation = permute(
             estimator, learn_from, measure_on, discovery, worst, rng.spawn(options.permutations),
-            done=done, over=partial(over, place),
+            done=done,
         )  # fmt: skip
     del estimator
     y, prompt = measure_on.correct, measure_on.prompt

@@ -110,7 +110,7 @@ class Services(Pipelines):
 
 @asynccontextmanager
 async def open_pipelines(settings: Settings) -> AsyncIterator[Pipelines]:
-    """Upstreams and pipelines without store and background work, for the command line and experiments. Of a group only the first member is
+    """Upstreams and pipelines without store and background work, for the command line. Of a group only the first member is
     called.
 
     Raises:

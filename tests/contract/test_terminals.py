@@ -182,7 +182,6 @@ def test_commands_print_in_no_other_way() -> None:
         "init",
         "demo",
         "collect",
-        "experiment",
     }  # they print what is ours, or ask for hours
 
 

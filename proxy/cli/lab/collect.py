@@ -18,11 +18,10 @@ from ...lab.collecting import collect as draw_answers
 from ...lab.datasets import BadRow
 from ...lab.ledger import Ledger
 from ...lab.questions import Question, in_order_of, read_questions
-from ...lab.spreading import Place, place
 from ...spending.prices import Prices, open_prices
 from ..shared.files import readable, report_bad
 from ..shared.messages import confirm, counted, one_sentence, say, stop
-from ..shared.options import CONFIG, ConfigPath, ModelToAsk, On, RouteOrFirst, SkipBad, Yes
+from ..shared.options import CONFIG, ConfigPath, ModelToAsk, RouteOrFirst, SkipBad, Yes
 from ..shared.progress import advancing
 from ..shared.settings import calibrating_route, configuration
 
@@ -46,7 +45,6 @@ def collect(
     separator: Annotated[str, typer.Option(help="In a CSV: separator of the right answers in one cell.")] = "|",
     skip_bad: SkipBad = False,
     yes: Yes = False,
-    on: On = None,
     config: ConfigPath = CONFIG,
 ) -> None:
     """Draw answers to a file of questions, as a route would. Resumable: run it again after whatever stopped it."""
@@ -57,8 +55,8 @@ def collect(
     asked = asked if limit is None else in_order_of(seed, asked)[:limit]
     with one_sentence(on_interrupt=f"stopped; what came is in {out}, run the same command to continue"):
         plan = Plan(chosen, model, system, logprobs or chosen.signal in ("token", "combined"))
-        with Ledger(out, plan.drawn) as ledger, place(on) as where:
-            run = run_plan(settings, plan, asked, ledger, where, concurrency=concurrency, rate=rate, yes=yes)
+        with Ledger(out, plan.drawn) as ledger:
+            run = run_plan(settings, plan, asked, ledger, concurrency=concurrency, rate=rate, yes=yes)
             outcome = asyncio.run(run)
     conclude(outcome, out, len(asked))
 
@@ -81,7 +79,6 @@ async def run_plan(
     plan: Plan,
     questions: list[Question],
     ledger: Ledger,
-    where: Place,
     *,
     concurrency: int,
     rate: float | None,
@@ -91,7 +88,7 @@ async def run_plan(
     todo = [question for question in questions if question.key not in ledger.done]
     if not todo:
         return Outcome()
-    async with asked_at(where, plan.route.upstream, settings.upstreams, per_minute=rate) as upstream:
+    async with asked_at(plan.route.upstream, settings.upstreams, per_minute=rate) as upstream:
         left = cost(plan, todo, ledger, at_once=upstream.honours_n)
         prices = await anyio.to_thread.run_sync(open_prices, settings.prices)
         _confirm(left, prices, len(questions) - len(todo), len(todo), yes)

@@ -27,10 +27,9 @@ from ...lab.evaluating import (
 )
 from ...lab.measuring import Records
 from ...lab.report import render, render_comparison
-from ...lab.spreading import place
 from ..shared.files import readable, write_page
 from ..shared.messages import one_sentence, show_text, stop
-from ..shared.options import BootstrapSeed, JsonForTable, NegativeSlope, On, Resamples, SkipBad
+from ..shared.options import BootstrapSeed, JsonForTable, NegativeSlope, Resamples, SkipBad
 from ..shared.progress import advancing
 from ..shared.records import Clusters, HowGrouped, Signal, load_records, report_records, without_picked
 from ..shared.showing import show, terminal
@@ -73,15 +72,14 @@ def evaluate(
     resamples: Resamples = 200,
     seed: BootstrapSeed = 0,
     allow_negative_slope: NegativeSlope = False,
-    on: On = None,
 ) -> None:
     """Fit a map on the first part of labelled answers and measure it on the rest; with --compare, rank all maps and signals."""
     if compare:
         if fail_if:
             stop("--fail-if goes with one map; leave out --compare")
-        return _compare(data, (signal, kind), clusters, seed, html, on, as_json=as_json, skip_bad=skip_bad)
+        return _compare(data, (signal, kind), clusters, seed, html, as_json=as_json, skip_bad=skip_bad)
     conditions = parse_conditions(fail_if, "generalised_ece.after > 0.08")
-    with one_sentence(), place(on) as where:
+    with one_sentence():
         records, _ = load_records(
             data,
             signal=signal,
@@ -89,7 +87,6 @@ def evaluate(
             skip_bad=skip_bad,
             fit_on=train_fraction,
             drawn_only=True,
-            where=where,
         )
     evaluation = _evaluate(records, kind, train_fraction, resamples, seed, signal, allow_negative_slope)
     document = evaluation_document(evaluation, data.name, signal, clusters, len(records.bad))
@@ -179,18 +176,16 @@ def _compare(
     clusters: Clusters,
     seed: int,
     html: Path | None,
-    on: str | None,
     *,
     as_json: bool,
     skip_bad: bool,
 ) -> None:
     with (
         one_sentence(),
-        place(on) as where,
         readable(data),
         advancing(f"Measuring {data.name}", sum(1 for _ in read_objects(data))) as bar,
     ):
-        measured = signals_in(data, clusters, bar.advance, where)
+        measured = signals_in(data, clusters, bar.advance)
     measured = without_picked(measured)
     report_records(next(iter(measured.values())), data, next(iter(measured)), skip_bad)
     with (

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
+from ...grading import RULES, Grader
 from ...lab.collecting import Outcome
 from ...lab.datasets import BadRow, read_objects
-from ...lab.grading import Grading, by_judge, by_rule, grade_all, key_of, sampled
+from ...lab.grading import grade_all, key_of, open_judge, sampled
 from ...lab.ledger import Ledger
-from ...lab.spreading import Place, place
 from ...types import Json
 from ..shared.files import readable
 from ..shared.messages import agree, counted, one_sentence, say, stop
-from ..shared.options import CONFIG, ConfigPath, On, Yes
+from ..shared.options import CONFIG, ConfigPath, Yes
 from ..shared.progress import advancing
 from ..shared.settings import configuration
 
@@ -32,7 +33,6 @@ def grade(
     model: Annotated[str, typer.Option(help="With --by judge: the judge's model.")] = "",
     concurrency: Annotated[int, typer.Option(min=1, help="With --by judge: calls under way at once.")] = 4,
     yes: Yes = False,
-    on: On = None,
     config: ConfigPath = CONFIG,
 ) -> None:
     """Grade the answer that the proxy would word, row by row. Resumable: a judge is never paid twice."""
@@ -41,12 +41,16 @@ def grade(
         stop(f"{answers}: contains no row")
     graded: list[Json] = []
     how = {"by": by, "model": model} if by == "judge" else {"by": by}
-    with one_sentence(), Ledger(out, how, "graded") as ledger, place(on) as where:
+    with one_sentence(), Ledger(out, how, "graded") as ledger:
         todo = [(key, row) for key, row in rows if key not in ledger.done]
         if by == "judge" and todo and not yes:
             agree(f"{counted(len(todo), 'answer')} to grade, one call each. Go on?")
-        grading = _grading(by, upstream, model, concurrency, config)
-        outcome = asyncio.run(_grade_all(todo, ledger, grading, where, graded))
+        graders: AbstractAsyncContextManager[Grader]
+        if by == "judge":
+            graders, at_once = _judge(upstream, model, config), concurrency
+        else:
+            graders, at_once = nullcontext(RULES[by]), 1
+        outcome = asyncio.run(_grade_all(todo, ledger, graders, at_once, graded))
     for reason, count in Counter(row["grade"]["reason"] for row in graded).most_common():
         say(f"{count:6d}  {reason}", err=True)
     _differ(graded)
@@ -83,23 +87,25 @@ def _rows(path: Path) -> list[tuple[str, Json]]:
     return list(rows.items())
 
 
-def _grading(by: By, upstream: str | None, model: str, concurrency: int, config: Path) -> Grading:
-    """The grading chosen by the options."""
-    if by == "judge":
-        settings = configuration(config)
-        name = upstream or settings.routes[0].upstream
-        if name not in settings.upstreams:
-            stop(f"no upstream is called {name!r}; the upstreams are {', '.join(settings.upstreams)}")
-        return by_judge(name, settings.upstreams, model, concurrency)
-    return by_rule(by)
+def _judge(upstream: str | None, model: str, config: Path) -> AbstractAsyncContextManager[Grader]:
+    settings = configuration(config)
+    name = upstream or settings.routes[0].upstream
+    if name not in settings.upstreams:
+        stop(f"no upstream is called {name!r}; the upstreams are {', '.join(settings.upstreams)}")
+    return open_judge(name, settings.upstreams, model)
 
 
 async def _grade_all(
-    rows: list[tuple[str, Json]], ledger: Ledger, grading: Grading, where: Place, graded: list[Json]
+    rows: list[tuple[str, Json]],
+    ledger: Ledger,
+    graders: AbstractAsyncContextManager[Grader],
+    concurrency: int,
+    graded: list[Json],
 ) -> Outcome:
-    with advancing("Grading", len(rows)) as bar:
-        return await grade_all(
-            rows, grading, ledger, place=where,
-            on_graded=graded.append, on_done=bar.advance,
-            on_failure=lambda item, failure: bar.note(f"{item[1].get('id', item[0])}: {failure.code}: {failure.message}"),
-        )  # fmt: skip
+    async with graders as grader:
+        with advancing("Grading", len(rows)) as bar:
+            return await grade_all(
+                rows, grader, ledger,
+                concurrency=concurrency, on_graded=graded.append, on_done=bar.advance,
+                on_failure=lambda item, failure: bar.note(f"{item[1].get('id', item[0])}: {failure.code}: {failure.message}"),
+            )  # fmt: skip

@@ -12,10 +12,9 @@ from rich.table import Table
 
 from ...lab.regimes import ESTIMATORS, Options, steps_of, study, to_document
 from ...lab.report import render_regimes
-from ...lab.spreading import place
 from ..shared.files import write_page
 from ..shared.messages import one_sentence, show_text
-from ..shared.options import CONFIG, ConfigPath, JsonForTables, On, SkipBad
+from ..shared.options import CONFIG, ConfigPath, JsonForTables, SkipBad
 from ..shared.progress import progress_bar
 from ..shared.questions import embedded, labelled_rows, report_left_out
 from ..shared.showing import show, terminal
@@ -61,7 +60,6 @@ def regimes(
         list[str] | None, typer.Option(help=f"End with 1 where this holds, e.g. '{_EXAMPLE}'; repeatable.")
     ] = None,
     skip_bad: SkipBad = False,
-    on: On = None,
     config: ConfigPath = CONFIG,
 ) -> None:
     """Find kinds of questions on which confidence is wrong, beyond what a map of the confidence corrects."""
@@ -69,10 +67,10 @@ def regimes(
     name, rows = labelled_rows(data, route, since, config)
     report_left_out(rows, skip_bad)
     options = Options(train_fraction, epsilon, permutations, resamples, seed, in_order)
-    with one_sentence(), place(on) as where, progress_bar() as progress:
+    with one_sentence(), progress_bar() as progress:
         questions = embedded(rows, embedder or "", progress)
         task = progress.add_task("Learning and auditing", total=steps_of(options))
-        made = study(questions, options, lambda: progress.advance(task), where)
+        made = study(questions, options, lambda: progress.advance(task))
     document = to_document(made, name)
     with checked(conditions, document, _KNOWN):
         if report is not None:

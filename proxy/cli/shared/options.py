@@ -13,10 +13,6 @@ SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Continue without rows
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before spending.")]
 Actor = Annotated[str | None, typer.Option(help="Who does it, for the record; the user of this shell by default.")]
 Note = Annotated[str | None, typer.Option(help="Why, for the record.")]
-On = Annotated[
-    str | None,
-    typer.Option("--on", help="Spread the work over Ray: ray (this machine, or RAY_ADDRESS), or ray://HOST:PORT."),
-]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 JsonForTable = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 JsonForTables = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]

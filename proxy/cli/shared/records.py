@@ -12,7 +12,6 @@ import typer
 from ...lab.datasets import read_objects
 from ...lab.measuring import Records, combined, measure_file
 from ...lab.rows import WORTH
-from ...lab.spreading import HERE, Place
 from ...signals.combine import COMBINED, Weights
 from .files import readable, report_bad
 from .messages import counted, say, stop
@@ -66,15 +65,14 @@ def load_records(
     skip_bad: bool,
     fit_on: float = 1.0,
     drawn_only: bool = False,
-    where: Place = HERE,
 ) -> tuple[Records, Weights | None]:
     """The columns of a file of labelled answers, and the weights of a combined signal, fitted on the first share `fit_on` of the rows.
-    `drawn_only`: without what the review queue picked for its confidence. `where`: who groups the answers.
+    `drawn_only`: without what the review queue picked for its confidence.
 
     Ends the command where there is nothing to work on.
     """
     wanted = COMBINED if signal == "combined" else (signal,)
-    measured = measured_in(path, wanted, clusters, where)
+    measured = measured_in(path, wanted, clusters)
     measured = without_picked(measured) if drawn_only else measured
     records = next(iter(measured.values()))
     report_records(records, path, signal, skip_bad)
@@ -86,10 +84,10 @@ def load_records(
         stop(f"{path}: the signals cannot be combined: {error}")
 
 
-def measured_in(path: Path, signals: Sequence[str], clusters: Clusters, where: Place = HERE) -> dict[str, Records]:
+def measured_in(path: Path, signals: Sequence[str], clusters: Clusters) -> dict[str, Records]:
     """The columns of each of these signals, measured with a progress bar."""
     with readable(path), advancing(f"Measuring {path.name}", sum(1 for _ in read_objects(path))) as bar:
-        return measure_file(path, signals, clusters, bar.advance, where)
+        return measure_file(path, signals, clusters, bar.advance)
 
 
 def without_picked(measured: Mapping[str, Records]) -> dict[str, Records]:

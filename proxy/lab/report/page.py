@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import ceil, floor, log10
 from typing import Any
 
@@ -32,17 +31,6 @@ def render(evaluation: Evaluation, document: dict[str, Any]) -> str:
             observed=diagrams.observed(evaluation),
         )
     )
-
-
-def render_experiment(runs: Sequence[tuple[dict[str, Any], Evaluation]]) -> str:
-    """The page of an experiment: the document of each run with the evaluation of its first signal."""
-    shown = []
-    for document, evaluation in runs:
-        spaces = [(f"signal space, {name}", held) for name, held in document["signal_space"].items()]
-        spaces.append(("linguistic space", document["linguistic_space"]))
-        tables = [(title, held, metrics_of(held)) for title, held in spaces]
-        shown.append({"document": document, "tables": tables, "reliability": _reliability(evaluation)})
-    return environment().get_template("experiment.html").render(runs=shown)
 
 
 def render_comparison(document: dict[str, Any]) -> str:
