@@ -12,10 +12,9 @@ if TYPE_CHECKING:
     from .beta import Beta
     from .divergence import faithfulness_divergence
     from .fitted import FittedMap, Provenance
-    from .maps.base import CalibrationMap
-    from .maps.identity import IdentityMap
-    from .maps.platt import PlattMap
-    from .metrics.expected import expected_brier, expected_nll
+    from .maps.base import CalibrationMap, IdentityMap
+    from .maps.parametric import PlattMap
+    from .metrics.scoring import expected_brier, expected_nll
     from .registry import ActiveMap, MapRegistry
     from .wasserstein import quantile_nodes, w1_exact
 
@@ -24,12 +23,12 @@ _HOMES = {
     "Beta": "hedgerow.calibration.beta",
     "CalibrationMap": "hedgerow.calibration.maps.base",
     "FittedMap": "hedgerow.calibration.fitted",
-    "IdentityMap": "hedgerow.calibration.maps.identity",
+    "IdentityMap": "hedgerow.calibration.maps.base",
     "MapRegistry": "hedgerow.calibration.registry",
-    "PlattMap": "hedgerow.calibration.maps.platt",
+    "PlattMap": "hedgerow.calibration.maps.parametric",
     "Provenance": "hedgerow.calibration.fitted",
-    "expected_brier": "hedgerow.calibration.metrics.expected",
-    "expected_nll": "hedgerow.calibration.metrics.expected",
+    "expected_brier": "hedgerow.calibration.metrics.scoring",
+    "expected_nll": "hedgerow.calibration.metrics.scoring",
     "faithfulness_divergence": "hedgerow.calibration.divergence",
     "quantile_nodes": "hedgerow.calibration.wasserstein",
     "w1_exact": "hedgerow.calibration.wasserstein",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -17,13 +17,61 @@ from numpy.typing import ArrayLike, NDArray
 from .arrays import FloatArray, beta_sample
 from .drift import information, raw_histogram
 from .errors import CalibrationError, NotEnoughData, RangeError
-from .fitted import FittedMap, Provenance
+from .fitted import FittedMap, Provenance, learn_intervals
 from .maps.base import Learned, apply_map, map_class
-from .maps.venn_abers import VennAbersMap
+from .maps.nonparametric import VennAbersMap
 from .metrics.bootstrap import Groups, groups_of, taken, too_few_groups
-from .metrics.table import HEADLINE, Betas
-from .promises.intervals import learn_intervals
-from .summary import paired_metrics, summarise
+from .metrics.table import HEADLINE, METRICS, Betas, Paired, paired
+
+# All metrics of a set of answers, for one confidence or for two.
+
+
+def summarise(alpha: ArrayLike, beta: ArrayLike, correct: ArrayLike) -> dict[str, float]:
+    """All metrics of `METRICS` that are defined on the data (no AUROC of one class, no ten bins of nine records).
+
+    Raises
+    ------
+    RangeError, ShapeError
+        If a value is out of range or the shapes do not fit together.
+
+    Examples
+    --------
+    >>> summary = summarise([9.0, 9.0], [1.0, 1.0], [1, 0])
+    >>> round(summary["generalised_ece"], 6), "ece_equal_mass" in summary
+    (0.400195, False)
+    """
+    a, b, y = beta_sample(alpha, beta, correct)
+    figures = {}
+    for name, metric in METRICS.items():
+        try:
+            figures[name] = float(metric(a, b, y))
+        except NotEnoughData:  # left out, as the docstring says
+            continue
+    return figures
+
+
+def paired_metrics(
+    before: Betas,
+    after: Betas,
+    correct: FloatArray,
+    names: Iterable[str],
+    *,
+    resamples: int,
+    rng: np.random.Generator,
+    on_resample: Callable[[], None] | None = None,
+    groups: Groups = None,
+) -> dict[str, Paired]:
+    """These metrics with intervals; without those that are undefined on most resamples."""
+    changes = {}
+    for name in names:
+        try:
+            changes[name] = paired(
+                name, before, after, correct, rng=rng, resamples=resamples, on_resample=on_resample, groups=groups
+            )
+        except NotEnoughData:
+            continue
+    return changes
+
 
 Learner = Callable[[FloatArray, FloatArray], Learned]
 MeasuredBy = Callable[[NDArray[np.bool_]], tuple[FloatArray, FloatArray]]

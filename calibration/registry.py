@@ -22,8 +22,7 @@ from typing import Any, Literal, Protocol
 
 from .errors import MapFileError
 from .fitted import FittedMap
-from .maps.base import CalibrationMap
-from .maps.identity import IdentityMap
+from .maps.base import CalibrationMap, IdentityMap
 
 SCHEMA = 1
 """Schema version of both kinds of files."""

@@ -107,7 +107,7 @@ def compare(
 ) -> Report:
     """Rank every kind of map on every signal that labelled answers allow, by cross-validation, each against one `kind` on one `signal`.
 
-    Parameters and errors as of `evaluate`; `hedgerow.calibration.comparison.compare` says how.
+    Parameters and errors as of `evaluate`; `hedgerow.calibration.evaluation.compare` says how.
     """
     measured = _apart(lambda: signals_in(_source(data), clusters))
     _usable(next(iter(measured.values())), skip_bad)

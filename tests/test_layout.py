@@ -17,7 +17,8 @@ import pytest
 from tests.support.imports import PARTS, Source, upward
 
 ROOT = Path(__file__).parent.parent
-LONGEST_FILE = 450
+LONGEST_FILE = 900
+"""A file holds an idea. A limit of 450 made every growth another file: what limits growth is `tests/house.yaml`."""
 LONGEST_FUNCTION = 70
 HEAVY = {
     "torch",

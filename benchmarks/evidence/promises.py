@@ -10,8 +10,7 @@ from scipy import special
 
 from benchmarks.data.answers import Floats
 from hedgerow.calibration.promises.certificate import Promise
-from hedgerow.calibration.promises.learning import Outcome, learn
-from hedgerow.calibration.promises.needed import smallest_size
+from hedgerow.calibration.promises.learning import Outcome, learn, smallest_size
 from hedgerow.calibration.promises.testing import THRESHOLDS
 from hedgerow.calibration.promises.wishes import Wish
 

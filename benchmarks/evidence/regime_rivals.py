@@ -13,7 +13,7 @@ from scipy import special
 from benchmarks.evidence.regime_geometry import Answers, Training, grid, learn_field
 from benchmarks.evidence.regime_smoothing import proxy, smooth
 from hedgerow.calibration.maps.base import log_odds
-from hedgerow.calibration.maps.isotonic import IsotonicMap
+from hedgerow.calibration.maps.nonparametric import IsotonicMap
 from hedgerow.calibration.regimes.direct import DirectEstimator
 from hedgerow.calibration.regimes.discovery import Columns
 from hedgerow.calibration.regimes.features import find_centres, nearest

@@ -144,3 +144,32 @@ def require_finite(**values: float) -> None:
     for name, value in values.items():
         if not isfinite(value):
             raise RangeError(f"{name} must be finite, got {value!r}")
+
+
+# The identity map, of routes without a map.
+
+
+@dataclass(frozen=True, slots=True)
+class IdentityMap(CalibrationMap):
+    """The raw confidence unchanged. What it passes on is called "uncalibrated" everywhere.
+
+    Examples
+    --------
+    >>> IdentityMap().apply(Beta(9.0, 1.0))
+    Beta(alpha=9.0, beta=1.0)
+    """
+
+    kind: ClassVar[str] = "identity"
+
+    def apply(self, raw: Beta) -> Beta:
+        """`raw` itself."""
+        return raw
+
+    def means(self, mean: ArrayLike) -> FloatArray:
+        """The means themselves."""
+        return probabilities("mean", mean)
+
+    @classmethod
+    def learn(cls, mean: FloatArray, correct: FloatArray, *, weights: FloatArray | None = None) -> Learned:
+        """The identity; its provenance shows how good the raw confidence is."""
+        return Learned(cls())

@@ -17,7 +17,7 @@ from ..arrays import FloatArray, probabilities
 from ..beta import Beta
 from ..errors import RangeError
 from .base import CalibrationMap, Learned, beta_from_log_odds, map_from_dict, require_finite
-from .platt_bounded import BoundedPlattMap
+from .parametric import BoundedPlattMap
 
 CLIP = 0.01
 """Means before the shift are kept this far from 0 and 1: a step function's 0 or 1 from a few answers would leave no room for the shift."""

@@ -16,19 +16,19 @@ from .binned import (
     wilson_interval,
 )
 from .bootstrap import Interval, bootstrap_interval
-from .expected import expected_brier, expected_nll
-from .faithful import (
+from .faithfulness import (
     DecisivenessCurve,
+    FaithfulnessFigures,
     cmfg,
     conditional_mean,
     contradiction_confidence,
     decisiveness_curve,
     faithfulness,
+    faithfulness_figures,
     mfg,
 )
-from .faithful_figures import FaithfulnessFigures, faithfulness_figures
-from .marker_table import MarkedSentence, corpus, measure_markers
-from .ranking import RiskCoverage, aurc, auroc, risk_coverage
+from .markers import MarkedSentence, corpus, measure_markers
+from .scoring import RiskCoverage, aurc, auroc, expected_brier, expected_nll, risk_coverage
 from .smooth import smooth_ece, smooth_ece_at, smooth_ece_interval
 
 __all__ = [

@@ -209,7 +209,7 @@ Places = Callable[[FloatArray, int], tuple[NDArray[np.intp], FloatArray]]
 
 
 class BinnedResidual:
-    """The residual of a sample summed in bins, which all resamples use; see `hedgerow.calibration.metrics.residuals`."""
+    """The residual of a sample summed in bins, which all resamples use; see `hedgerow.calibration.metrics.smooth`."""
 
     def __init__(self, p: FloatArray, y: FloatArray, places: Places, bins: int = 10) -> None:
         self._place, edges = places(p, bins)

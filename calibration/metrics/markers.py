@@ -7,7 +7,8 @@ marker is too rare. Choices that the paper's formulas leave open are in the note
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations
 from typing import Any, Literal
@@ -15,9 +16,84 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import FloatArray, numbers, probabilities
+from ..arrays import FloatArray, numbers, probabilities, sample
 from ..errors import RangeError, ShapeError
-from .correlation import fisher_mean, pearson, spearman
+
+# Correlations, and their average.
+
+FISHER_LIMIT = 0.9999
+"""Correlations are clipped to this magnitude before Fisher's transformation, which is infinite at 1."""
+
+
+def fisher_mean(correlations: ArrayLike) -> float:
+    """Mean of correlations: tanh of the mean of their Fisher transforms, arctanh r.
+
+    Parameters
+    ----------
+    correlations : array_like, shape (n,)
+        In [-1, 1], n >= 1.
+
+    Notes
+    -----
+    **Source**: Fisher 1915; Liu & Cohan, footnotes 7 and 19, whose published code cuts to `FISHER_LIMIT` as well. **Deviates**: none.
+
+    Examples
+    --------
+    >>> round(fisher_mean([0.9, 0.1]), 4)
+    0.6563
+    """
+    array = np.atleast_1d(numbers("correlations", correlations))
+    if not array.size or not (np.abs(array) <= 1.0).all():
+        raise RangeError("correlations must be one or more numbers in [-1, 1]")
+    return float(np.tanh(np.arctanh(np.clip(array, -FISHER_LIMIT, FISHER_LIMIT)).mean()))
+
+
+def pearson(x: ArrayLike, y: ArrayLike) -> float | None:
+    """Pearson's correlation of two columns of shape (n,), in [-1, 1].
+
+    None for fewer than two pairs, or if one column is constant.
+
+    Examples
+    --------
+    >>> round(pearson([1, 2, 3], [1, 2, 4]), 4)
+    0.982
+    """
+    a, b = sample(x=numbers("x", x), y=numbers("y", y))
+    if a.size < 2 or np.ptp(a) == 0.0 or np.ptp(b) == 0.0:
+        return None
+    a, b = _standard(a), _standard(b)
+    return float(np.clip(a @ b, -1.0, 1.0))
+
+
+def _standard(values: FloatArray) -> FloatArray:
+    """Centred and of length 1; scaled first, so that squares of tiny differences do not underflow."""
+    centred = values - values.mean()
+    centred = centred / np.abs(centred).max()
+    return np.asarray(centred / np.linalg.norm(centred))
+
+
+def spearman(x: ArrayLike, y: ArrayLike) -> float | None:
+    """Spearman's correlation: Pearson's of the ranks, ties at their mean rank; None where `pearson` is None.
+
+    Examples
+    --------
+    >>> round(spearman([0.1, 0.5, 0.9], [0.2, 0.3, 0.4]), 9)
+    1.0
+    """
+    return pearson(ranks(x), ranks(y))
+
+
+def ranks(values: ArrayLike) -> FloatArray:
+    """Ranks from 1; ties get their mean rank.
+
+    Examples
+    --------
+    >>> ranks([0.3, 0.1, 0.3]).tolist()
+    [2.5, 1.0, 2.5]
+    """
+    _, place, counts = np.unique(numbers("values", values), return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2.0)[place])
+
 
 IntArray = NDArray[np.int64]
 DECIMALS = 12
@@ -411,3 +487,169 @@ def _matrix(mics: ArrayLike) -> FloatArray:
 def _ratio(above: NDArray[Any], below: IntArray) -> FloatArray:
     """`above` / `below`; NaN if there is nothing below."""
     return np.asarray(np.divide(above, below, out=np.full(len(above), np.nan), where=below > 0), dtype=np.float64)
+
+
+# All metrics of marker internal confidence by the paper's names, from the measured sentences of one model.
+
+NO_MARKER = "<no_hedge>"
+"""The marker of a sentence without one."""
+THRESHOLDS = (10, 20, 50, 100)
+"""Number of sentences of a dataset that a marker needs, as the paper varies it; the first is for its main results."""
+Split = Literal["train", "test"]
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedSentence:
+    """A sentence of a model with its single marker.
+
+    Attributes
+    ----------
+    marker : str
+        Standardised; `NO_MARKER` where there is none.
+    confidence : float
+        The model's intrinsic confidence in the sentence, in [0, 1].
+    dataset, response : str
+        Its origin. Responses are distinguished within a dataset.
+    split : {"train", "test"}
+    """
+
+    marker: str
+    confidence: float
+    dataset: str
+    response: str
+    split: Split = "train"
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """The sentences of one model, by dataset and split.
+
+    Attributes
+    ----------
+    markers : tuple of str
+        The names of the numbers in `train` and `test`.
+    datasets : tuple of str
+        In the order in which they first came.
+    train : tuple of Part
+        What MICs are estimated on: the training split, or all sentences of a dataset with a single split.
+    test : tuple of Part or None
+        None for a dataset with a single split.
+    """
+
+    markers: tuple[str, ...]
+    datasets: tuple[str, ...]
+    train: tuple[Part, ...]
+    test: tuple[Part | None, ...]
+
+    def without(self, marker: str) -> Corpus:
+        """The corpus without the sentences with this marker; datasets and numbers stay."""
+        if marker not in self.markers:
+            return self
+        at = self.markers.index(marker)
+        test = tuple(part.without(at) if part is not None else None for part in self.test)
+        return Corpus(self.markers, self.datasets, tuple(part.without(at) for part in self.train), test)
+
+    def mics(self, threshold: int = 1) -> tuple[Mics, ...]:
+        """The MICs of each dataset."""
+        return tuple(mic(part, len(self.markers), threshold=threshold) for part in self.train)
+
+    def matrix(self, threshold: int = 1) -> FloatArray:
+        """MICs, shape (datasets, markers); NaN where a marker occurs in fewer sentences than the threshold."""
+        rows = [of.mean for of in self.mics(threshold)]
+        return np.array(rows) if rows else np.empty((0, len(self.markers)))
+
+
+def corpus(sentences: Iterable[MarkedSentence]) -> Corpus:
+    """Sort sentences by dataset and split.
+
+    Raises
+    ------
+    RangeError
+        If a confidence is not in [0, 1].
+    """
+    markers: dict[str, int] = {}
+    responses: dict[tuple[str, str], int] = {}
+    held: defaultdict[str, defaultdict[Split, list[tuple[int, float, int]]]] = defaultdict(lambda: defaultdict(list))
+    for s in sentences:
+        row = (
+            markers.setdefault(s.marker, len(markers)),
+            s.confidence,
+            responses.setdefault((s.dataset, s.response), len(responses)),
+        )
+        held[s.dataset][s.split].append(row)
+    train = tuple(
+        _part(splits["train"] if len(splits) == 2 else next(iter(splits.values()))) for splits in held.values()
+    )
+    test = tuple(_part(splits["test"]) if len(splits) == 2 else None for splits in held.values())
+    return Corpus(tuple(markers), tuple(held), train, test)
+
+
+def _part(rows: list[tuple[int, float, int]]) -> Part:
+    return Part.of(*zip(*rows, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The input of the metrics: MICs of a model at one threshold, and other results of its datasets.
+
+    Attributes
+    ----------
+    mics : tuple of Mics
+    tests : tuple of Part or None
+    accuracy, cmfg : ndarray, shape (datasets,)
+        NaN where a dataset has none.
+    """
+
+    mics: tuple[Mics, ...]
+    tests: tuple[Part | None, ...]
+    accuracy: FloatArray
+    cmfg: FloatArray
+
+    @property
+    def matrix(self) -> FloatArray:
+        """MICs, shape (datasets, markers)."""
+        return np.array([of.mean for of in self.mics])
+
+
+MARKER_METRICS: Mapping[str, Callable[[Measured], Averaged]] = {
+    "ID-MAE": lambda m: id_mae(m.mics, m.tests),
+    "ID-MAE_S": lambda m: id_mae(m.mics, m.tests, by="sentence"),
+    "ID-MAE_R": lambda m: id_mae(m.mics, m.tests, by="response"),
+    "CD-MAE": lambda m: cd_mae(m.mics, m.tests),
+    "CD-MAE_S": lambda m: cd_mae(m.mics, m.tests, by="sentence"),
+    "CD-MAE_R": lambda m: cd_mae(m.mics, m.tests, by="response"),
+    "M-AvgCV": lambda m: m_avg_cv(m.matrix),
+    "D-AvgCV": lambda m: d_avg_cv(m.matrix),
+    "MRC": lambda m: mrc(m.matrix),
+    "MAC": lambda m: correlation_across(m.matrix, m.accuracy),
+    "MAC_Spear": lambda m: correlation_across(m.matrix, m.accuracy, correlation=spearman),
+    "MCC": lambda m: correlation_across(m.matrix, m.cmfg),
+    "MCC_Spear": lambda m: correlation_across(m.matrix, m.cmfg, correlation=spearman),
+}
+"""Metrics by name.
+
+Lower is better for the errors and M-AvgCV, higher for MRC; the others are descriptive.
+"""
+
+
+def measure_markers(
+    of: Corpus,
+    *,
+    threshold: int = THRESHOLDS[0],
+    accuracy: Mapping[str, float] | None = None,
+    cmfg: Mapping[str, float] | None = None,
+) -> dict[str, Averaged]:
+    """All metrics of `MARKER_METRICS` for one model.
+
+    Parameters
+    ----------
+    of : Corpus
+        At least one dataset.
+    threshold : int
+        T, sentences of a dataset that a marker needs.
+    accuracy, cmfg : mapping of str to float, optional
+        By dataset; a dataset that is missing does not count in MAC or MCC.
+    """
+    columns = [np.array([(known or {}).get(name, np.nan) for name in of.datasets]) for known in (accuracy, cmfg)]
+    measured = Measured(of.mics(threshold), of.test, columns[0], columns[1])
+    return {name: metric(measured) for name, metric in MARKER_METRICS.items()}

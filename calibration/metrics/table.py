@@ -19,11 +19,8 @@ from .binned import (
     generalised_ece,
 )
 from .bootstrap import Interval, bootstrap_intervals
-from .expected import expected_brier, expected_nll
-from .losses import Loss, loss_change
-from .ranking import aurc, auroc
-from .residuals import Residual, norm_change
-from .smooth import SmoothResidual, smooth_ece
+from .scoring import Loss, aurc, auroc, expected_brier, expected_nll, loss_change
+from .smooth import Residual, SmoothResidual, norm_change, smooth_ece
 
 ROUNDING = 1e-9
 """A difference up to this counts as zero."""

@@ -9,27 +9,161 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil, log10
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
 
 from ..arrays import FloatArray, probabilities, sample
 from ..errors import RangeError
-from .bounds import binomial_p_value
 from .certificate import Promise, ServingThresholds
-from .needed import labels_needed, two_digits
 from .testing import (
     THRESHOLDS,
     Kept,
     Tails,
     abstaining_within,
+    binomial_p_value,
     highest_allowed,
     lowest,
     plain_and_wrong_within,
     share_wrong_within,
+    start_levels,
     upper_bound,
 )
 from .wishes import Wish
+
+# Estimates how many labels are needed: the power of the tests if more labels look like the present ones.
+
+POWER = 0.8
+"""Probability that the estimated number of labels is enough, if the estimated shares are right."""
+PRIOR = 20.0
+"""Weight of the confidences, in labels: a few hundred labels alone make the best of many thresholds look too good."""
+CAUTION = 0.6
+"""Quantile of the posterior (Jeffreys) of a share that is used as a cautious estimate."""
+NEARER = 0.2
+"""Largest part of the distance to the limit that caution may use up.
+
+The number of labels grows with the inverse square of the rest.
+"""
+TRIED = 5
+"""Number of thresholds for which the number of labels is computed exactly."""
+MOST = 10_000_000
+"""A need of more labels than this counts as impossible."""
+
+
+def labels_needed(tails: Tails, wish: Wish, level: float, *, at_least: float = 0.0) -> int | None:
+    """Total number of labels, including the present ones, with which a wish will probably be granted at some threshold.
+
+    Parameters
+    ----------
+    tails : Tails
+    wish : Wish
+        Of the share wrong.
+    level : float
+        Probability of error of the wish, in (0, 1).
+    at_least : float
+        Thresholds below it do not help.
+
+    Returns
+    -------
+    int or None
+        Rounded up to two digits. None: at every threshold the answers above are too often wrong, as far as these labels go.
+
+    Notes
+    -----
+    **Source**: ours. For each threshold the smallest number of labels with which an exact binomial test, at about its
+    level, succeeds with `POWER` if the share wrong is as the labels and the confidences suggest; the smallest of all
+    thresholds. It is an estimate: the share is unknown, and near the limit twice the distance needs a quarter of the
+    labels. Simulated in `benchmarks.evidence.promises`.
+    """
+    limit = wish.limit or 0.0
+    if wish.subject == "plain_and_wrong":
+        return _joint(tails, limit, level, wish.on_average)
+    levels = np.cumsum(start_levels(wish, level)) / 2.0 + start_levels(wish, level) / 2.0
+    n, thresholds = tails.n, np.array(THRESHOLDS)
+    wrong, of = tails.wrong + PRIOR * _expected(tails), n + PRIOR
+    (usable,) = np.nonzero((n > 0) & (thresholds >= at_least) & (levels > 0.0) & (wrong / of < limit))
+    shares = _cautious(wrong, of, limit)
+    rough = _rough_size(limit, shares[usable], levels[usable]) * tails.total / n[usable]
+    best = usable[np.argsort(rough)[:TRIED]]
+    sizes = [smallest_size(limit, shares[i], levels[i]) * tails.total / n[i] for i in best]
+    return _rounded(min(sizes, default=float("inf")))
+
+
+def _expected(tails: Tails) -> FloatArray:
+    """The share wrong above each threshold by the confidences, scaled to the overall share; 1 where none are above."""
+    confidence = -np.sort(-tails.confidence)
+    above = np.concatenate([[0.0], np.cumsum(1.0 - confidence)])[tails.n.astype(np.int64)]
+    share = np.divide(above, tails.n, out=np.ones_like(above), where=tails.n > 0)
+    return np.asarray(np.minimum(share * (tails.wrong[-1] + 1.0) / (above[-1] + 1.0), 1.0))
+
+
+def _cautious(wrong: FloatArray, n: FloatArray, limit: float) -> FloatArray:
+    """The share wrong, raised a little, since the best of many thresholds looks better than it is.
+
+    It stays below the limit if the observed share does.
+    """
+    nearer = (1.0 - NEARER) * wrong / n + NEARER * limit
+    return np.asarray(np.minimum(special.betaincinv(wrong + 0.5, n - wrong + 0.5, CAUTION), nearer))
+
+
+def _rough_size(limit: float, share: FloatArray, level: FloatArray) -> FloatArray:
+    """An approximation of `smallest_size` by the normal distribution, to select thresholds for the exact one."""
+    reach = special.ndtri(1.0 - level) * np.sqrt(limit * (1.0 - limit)) + special.ndtri(POWER) * np.sqrt(
+        share * (1.0 - share)
+    )
+    return np.asarray((reach / (limit - share)) ** 2)
+
+
+def _joint(tails: Tails, limit: float, level: float, on_average: bool) -> int | None:
+    if tails.wrong[0] / tails.total >= limit:
+        return None
+    share = float(_cautious(tails.wrong[:1], np.array([float(tails.total)]), limit)[0])
+    return _rounded(1.0 / (limit - share) if on_average else smallest_size(limit, share, level))
+
+
+def smallest_size(limit: float, share: float, level: float) -> float:
+    """Smallest number of labels for which a binomial test shows a limit with `POWER` at a true share below it.
+
+    Examples
+    --------
+    >>> smallest_size(0.05, 0.0, 0.05), smallest_size(0.05, 0.02, 0.05)
+    (59.0, 260.0)
+    """
+    low, high = 1, 2
+    while not _enough(high, limit, share, level):
+        low, high = high, high * 2
+        if high > MOST:
+            return float("inf")
+    while high - low > max(1, low // 200):
+        middle = (low + high) // 2
+        low, high = (low, middle) if _enough(middle, limit, share, level) else (middle, high)
+    return float(high)
+
+
+def _enough(n: int, limit: float, share: float, level: float) -> bool:
+    most = np.floor(special.bdtrik(level, n, limit) + 1e-9) if special.bdtr(0, n, limit) <= level else -1.0
+    while most >= 0 and special.bdtr(most, n, limit) > level:
+        most -= 1
+    return bool(most >= 0 and special.bdtr(most, n, share) >= POWER)
+
+
+def _rounded(size: float) -> int | None:
+    return two_digits(size) if size <= MOST else None
+
+
+def two_digits(size: float) -> int:
+    """A number rounded up to two digits, since it is only an estimate.
+
+    Examples
+    --------
+    >>> two_digits(56_774), two_digits(101), two_digits(7)
+    (57000, 110, 7)
+    """
+    unit = int(10 ** max(0, int(log10(max(size, 1.0))) - 1))
+    return ceil(size / unit) * unit
+
 
 FEW = 20
 """Fewest answers for a note on the share wrong among the most confident ones."""
@@ -319,3 +453,50 @@ def _notes(confidence: FloatArray, correct: FloatArray) -> tuple[str, ...]:
     if confidence.min() == confidence.max():
         notes.append("All answers have one confidence: a threshold can only take all of them or none.")
     return tuple(notes)
+
+
+# Thins labels drawn with unequal probabilities, for tests that need equally likely labels.
+
+
+def thinned(drawn: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Which labels to keep so that every answer had the same probability to be labelled and kept.
+
+    Parameters
+    ----------
+    drawn : array_like, shape (n,)
+        Probability, in (0, 1], with which each answer was drawn to be labelled. It may depend on all that was known of the answer, never on
+        whether it was right.
+    rng : numpy.random.Generator
+        Source of randomness. Use a fixed seed, so that nobody can choose among several draws.
+
+    Returns
+    -------
+    ndarray of bool, shape (n,)
+        Each label is kept with probability least / drawn, where least is the smallest of `drawn`; all where these are equal.
+
+    Raises
+    ------
+    RangeError, ShapeError
+        If a probability is not in (0, 1], or there is none.
+
+    Notes
+    -----
+    An answer is labelled and kept with probability drawn * least / drawn = least, which is the same for all. So the
+    kept labels are a simple random sample of all answers, and every test of shares is exact on them, for any n.
+    **Source**: the acceptance-rejection method of von Neumann 1951. **Deviates**: weights of 1 / drawn (Horvitz &
+    Thompson 1952) use all labels, but the counts are then not binomial: the tests would have to bet on weighted losses,
+    whose bounds are wider if most labels have equal weights, and conformal risk control would need weights of future
+    answers. Of n labels about n times the harmonic share least * mean(1 / drawn) are kept.
+
+    Examples
+    --------
+    >>> thinned([0.5, 0.5, 0.5], rng=np.random.default_rng(0)).tolist()
+    [True, True, True]
+    >>> int(thinned([0.1] * 500 + [1.0] * 5000, rng=np.random.default_rng(0)).sum())
+    1022
+    """
+    (p,) = sample(drawn=probabilities("drawn", drawn))
+    if p.min() <= 0.0:
+        raise RangeError("drawn must be > 0")
+    kept: NDArray[np.bool_] = rng.random(p.size) < p.min() / p
+    return kept

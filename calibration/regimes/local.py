@@ -12,10 +12,9 @@ from scipy import special
 from ..arrays import FloatArray
 from ..errors import NotEnoughData
 from ..fitted import FittedMap
-from ..fitting import described
+from ..fitting import described, summarise
 from ..maps.base import Learned
 from ..maps.local import LocalMap, packed, regime_rows
-from ..summary import summarise
 from .correction import DirectField
 from .direct import LEAST, DirectEstimator
 from .discovery import Columns, Discovery, Indices, MeanGap, discover, mean_gap

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from ...calibration.metrics.marker_table import NO_MARKER
+from ...calibration.metrics.markers import NO_MARKER
 from ..hedges.loading import DATA
 from ..text.language import function_words
 from ..text.sentences import sentence_spans

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ...calibration import Beta
-from ...calibration.metrics.marker_table import NO_MARKER
+from ...calibration.metrics.markers import NO_MARKER
 from ..hedges.entries import NO_HEDGE, Hedge
 from ..hedges.loading import load
 from ..text.words import tokenize

@@ -9,8 +9,7 @@ from typing import Any
 import anyio
 import numpy as np
 
-from ...calibration.comparison import Comparison, Signal, compare
-from ...calibration.evaluation import Evaluation
+from ...calibration.evaluation import Comparison, Evaluation, Signal, compare
 from ...calibration.maps import KINDS
 from ...calibration.metrics.table import HIGHER_IS_BETTER, ROUNDING, Paired
 from ..signals.combine import COMBINED

@@ -21,8 +21,7 @@ from ...calibration.errors import CalibrationError, NotEnoughData
 from ...calibration.fitting import data_hash
 from ...calibration.maps.local import LocalMap
 from ...calibration.promises.certificate import Certificate
-from ...calibration.promises.drawing import thinned
-from ...calibration.promises.learning import Outcome, Refused, learn
+from ...calibration.promises.learning import Outcome, Refused, learn, thinned
 from ...calibration.promises.wishes import Wish
 from ..audit.engine import Engine
 from ..audit.labelled import count_answers, count_by_map, read_labelled, read_raw_means

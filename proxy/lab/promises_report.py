@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...calibration.promises.certificate import Certificate, CertificateError
-from ...calibration.promises.seal import SealState, check, sign
+from ...calibration.promises.certificate import Certificate, CertificateError, SealState, check, sign
 from ...calibration.promises.watching import watch
 from ..audit.certificates import StoredCertificates
 from ..audit.operators import Engine, read_alarms, read_changes

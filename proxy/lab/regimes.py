@@ -12,7 +12,7 @@ from scipy import special
 
 from ...calibration.arrays import FloatArray
 from ...calibration.errors import NotEnoughData
-from ...calibration.maps.isotonic import IsotonicMap
+from ...calibration.maps.nonparametric import IsotonicMap
 from ...calibration.metrics.binned import ece_equal_width
 from ...calibration.metrics.smooth import smooth_ece
 from ...calibration.regimes.audits import (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...calibration import ActiveMap, Beta, faithfulness_divergence
 from ...calibration.decision import Action
-from ...calibration.promises.intervals import interval
+from ...calibration.fitted import interval
 from ...lexicon import Match, spot
 from ..config import Policy
 from ..errors import ProxyError, StepFailed

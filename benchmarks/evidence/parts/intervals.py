@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.calibration.arrays import FloatArray
-from hedgerow.calibration.comparison import Signal, compare
 from hedgerow.calibration.divergence import faithfulness_divergence
+from hedgerow.calibration.evaluation import Signal, compare
 from hedgerow.calibration.fitting import fit_map, out_of_fold, random_folds, shared_training
 from hedgerow.calibration.maps.base import apply_map, map_class
 from hedgerow.calibration.metrics.binned import wilson_interval

@@ -20,7 +20,7 @@ from hedgerow.calibration.asking import levels, spread
 from hedgerow.calibration.errors import CalibrationError
 from hedgerow.calibration.maps.base import CalibrationMap, log_odds
 from hedgerow.calibration.maps.learning import isotonic_regression
-from hedgerow.calibration.maps.platt_bounded import UNANIMITY, BoundedPlattMap
+from hedgerow.calibration.maps.parametric import UNANIMITY, BoundedPlattMap
 from hedgerow.proxy.lab.adaptive_rows import read_drawn
 from hedgerow.proxy.lab.rows import read_rows
 

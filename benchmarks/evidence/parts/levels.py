@@ -22,7 +22,7 @@ from hedgerow.calibration.clusters import Names, first_of_each, rests_on, togeth
 from hedgerow.calibration.divergence import faithfulness_divergence
 from hedgerow.calibration.drift import information, plausible, sequential_test
 from hedgerow.calibration.errors import NotEnoughData
-from hedgerow.calibration.maps.platt import PlattMap
+from hedgerow.calibration.maps.parametric import PlattMap
 from hedgerow.calibration.metrics.binned import wilson_interval
 from hedgerow.calibration.metrics.bootstrap import studentised_interval
 from hedgerow.calibration.promises.learning import learn

@@ -29,7 +29,7 @@ from benchmarks.evidence.holding_out import (
 )
 from hedgerow.calibration.errors import CalibrationError
 from hedgerow.calibration.maps.base import apply_map, log_odds
-from hedgerow.calibration.maps.platt_bounded import BoundedPlattMap
+from hedgerow.calibration.maps.parametric import BoundedPlattMap
 
 SHOWN = ("generalised_ece", "faithfulness_divergence", "smooth_ece")
 TITLES = {

@@ -15,7 +15,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from ....calibration.metrics.marker_table import NO_MARKER, THRESHOLDS
+from ....calibration.metrics.markers import NO_MARKER, THRESHOLDS
 from ....lexicon.hedges.writing import to_json
 from ...lab.markers import measuring, running
 from ...lab.markers.analysis import METRIC_NAMES, UNNAMED, Gathered, document

@@ -11,8 +11,7 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from ....calibration.promises.certificate import KIND, Certificate
-from ....calibration.promises.seal import SealState, check
+from ....calibration.promises.certificate import KIND, Certificate, SealState, check
 from ....calibration.promises.wishes import parse_all
 from ...audit.certificates import StoredCertificates
 from ...audit.engine import open_engine

@@ -13,17 +13,18 @@ from typing import TypeVar
 import numpy as np
 
 from ....calibration.metrics import wilson_interval
-from ....calibration.metrics.faithful import conditional_mean
-from ....calibration.metrics.marker_table import (
+from ....calibration.metrics.faithfulness import conditional_mean
+from ....calibration.metrics.markers import (
     MARKER_METRICS,
     NO_MARKER,
     THRESHOLDS,
+    Averaged,
     Corpus,
     MarkedSentence,
     corpus,
     measure_markers,
+    rank_agreement,
 )
-from ....calibration.metrics.markers import Averaged, rank_agreement
 from ....lexicon.perception.people import people_read
 from ...types import Json
 from .lexicon import own_cd_mae

@@ -11,8 +11,7 @@ from statistics import fmean
 import numpy as np
 
 from ....calibration import Beta
-from ....calibration.metrics.marker_table import NO_MARKER, THRESHOLDS, Corpus
-from ....calibration.metrics.markers import Part
+from ....calibration.metrics.markers import NO_MARKER, THRESHOLDS, Corpus, Part
 from ....calibration.scores import fit_moments
 from ....lexicon.hedges.entries import NO_HEDGE, Hedge, Lexicon
 from ....lexicon.perception.people import people_read

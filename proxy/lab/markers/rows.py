@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, StrictStr, ValidationError, model_validator
 
-from ....calibration.metrics.marker_table import NO_MARKER, Split
+from ....calibration.metrics.markers import NO_MARKER, Split
 from ....lexicon.errors import LexiconError
 from ....lexicon.perception.markers import marker_of, standard
 from ....lexicon.perception.people import people_read

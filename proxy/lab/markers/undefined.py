@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ....calibration.metrics.marker_table import Corpus
-from ....calibration.metrics.markers import shared
+from ....calibration.metrics.markers import Corpus, shared
 from ...types import Json
 
 Figures = Mapping[str, float]

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ....calibration.metrics.marker_table import NO_MARKER
+from ....calibration.metrics.markers import NO_MARKER
 from ...types import Json
 from ..markers.analysis import METRIC_NAMES
 from ..markers.lexicon import UNSTABLE, is_stable

@@ -7,10 +7,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss
 from sklearn.model_selection import PredefinedSplit, cross_val_predict
 
-from hedgerow.calibration.comparison import Signal, compare, together
 from hedgerow.calibration.errors import CalibrationError, NotEnoughData, RangeError
+from hedgerow.calibration.evaluation import Signal, compare, together
 from hedgerow.calibration.fitting import fit_map, out_of_fold, random_folds
-from hedgerow.calibration.maps.platt import PlattMap
+from hedgerow.calibration.maps.parametric import PlattMap
 from hedgerow.calibration.metrics.smooth import smooth_ece_interval
 from hedgerow.calibration.metrics.table import METRICS, paired
 

@@ -13,8 +13,8 @@ from hedgerow.calibration.fitting import fit_map, random_folds
 from hedgerow.calibration.maps.base import apply_map
 from hedgerow.calibration.metrics import auroc, expected_brier
 from hedgerow.calibration.metrics.bootstrap import bootstrap_interval, studentised_interval
-from hedgerow.calibration.metrics.faithful import cmfg, faithfulness
-from hedgerow.calibration.metrics.ranking import aurc, risk_coverage
+from hedgerow.calibration.metrics.faithfulness import cmfg, faithfulness
+from hedgerow.calibration.metrics.scoring import aurc, risk_coverage
 from hedgerow.calibration.metrics.smooth import smooth_ece_at, smooth_ece_interval
 from hedgerow.calibration.metrics.table import paired
 from hedgerow.calibration.refit import refit

@@ -9,9 +9,19 @@ from hypothesis import strategies as st
 
 from hedgerow.calibration.errors import RangeError, ShapeError
 from hedgerow.calibration.metrics import MarkedSentence, corpus, measure_markers
-from hedgerow.calibration.metrics.correlation import fisher_mean, pearson, spearman
-from hedgerow.calibration.metrics.marker_table import NO_MARKER
-from hedgerow.calibration.metrics.markers import Part, cd_mae, correlation_across, id_mae, m_avg_cv, mic, mrc
+from hedgerow.calibration.metrics.markers import (
+    NO_MARKER,
+    Part,
+    cd_mae,
+    correlation_across,
+    fisher_mean,
+    id_mae,
+    m_avg_cv,
+    mic,
+    mrc,
+    pearson,
+    spearman,
+)
 from tests.support import slow_markers as slow
 
 

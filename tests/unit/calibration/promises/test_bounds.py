@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hedgerow.calibration.errors import RangeError
-from hedgerow.calibration.promises.bounds import (
+from hedgerow.calibration.promises.testing import (
     betting_p_value,
     betting_upper,
     binomial_p_value,

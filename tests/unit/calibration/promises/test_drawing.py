@@ -5,8 +5,7 @@ import pytest
 from scipy import stats
 
 from hedgerow.calibration.errors import RangeError, ShapeError
-from hedgerow.calibration.promises.drawing import thinned
-from hedgerow.calibration.promises.learning import learn
+from hedgerow.calibration.promises.learning import learn, thinned
 from hedgerow.calibration.promises.wishes import parse
 
 LIVES = 300

@@ -9,8 +9,8 @@ import pytest
 
 from hedgerow.calibration import Beta, FittedMap
 from hedgerow.calibration.errors import NotEnoughData
+from hedgerow.calibration.fitted import interval, learn_intervals
 from hedgerow.calibration.fitting import fit_map
-from hedgerow.calibration.promises.intervals import interval, learn_intervals
 
 
 def labelled(n, seed=1, samples=10):

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from hedgerow.calibration.errors import CalibrationError, RangeError
-from hedgerow.calibration.promises.learning import Outcome, learn
-from hedgerow.calibration.promises.needed import two_digits
+from hedgerow.calibration.promises.learning import Outcome, learn, two_digits
 from hedgerow.calibration.promises.testing import THRESHOLDS, start_levels
 from hedgerow.calibration.promises.wishes import Wish, parse_all
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hedgerow.calibration.promises.learning import learn
-from hedgerow.calibration.promises.needed import smallest_size
+from hedgerow.calibration.promises.learning import learn, smallest_size
 from hedgerow.calibration.promises.wishes import parse_all
 
 

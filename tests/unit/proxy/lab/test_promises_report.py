@@ -12,7 +12,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from hedgerow.calibration.promises.seal import sign
+from hedgerow.calibration.promises.certificate import sign
 from hedgerow.proxy.audit.entry import Entry
 from hedgerow.proxy.audit.store import open_store
 from hedgerow.proxy.audit.verdicts import Verdict, write_verdicts
