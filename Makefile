@@ -108,8 +108,9 @@ structure: $(VENV)/.dev  ## the figures of docs/architecture.md
 bench: $(VENV)/.dev  ## ratios against direct and against peers
 	$(BIN)/python -m benchmarks.performance.overhead
 
-chaos: $(VENV)/.dev  ## faults of upstreams, clients, processes and stores, counted: some ten minutes
+chaos: $(VENV)/.dev  ## faults of upstreams, clients, processes and stores, and attacks, counted: under an hour
 	$(BIN)/python -m benchmarks.chaos
+	$(BIN)/python -m benchmarks.chaos.attacks
 
 soak: $(VENV)/.dev  ## a quarter of an hour of every kind of request and fault: memory, tasks, descriptors
 	$(BIN)/python -m benchmarks.chaos.soak

@@ -29,3 +29,8 @@ async def compute(function: Callable[[*Args], T], *args: *Args) -> T:
     if limiter is None:
         _limiter.set(limiter := CapacityLimiter(AT_ONCE))
     return await anyio.to_thread.run_sync(function, *args, limiter=limiter)
+
+
+async def aside(size: int, large: int, function: Callable[[*Args], T], *args: *Args) -> T:
+    """The result of a function that works on so much; in a thread if that is `large`."""
+    return function(*args) if size < large else await compute(function, *args)

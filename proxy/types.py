@@ -19,8 +19,6 @@ Json = dict[str, Any]
 """A decoded JSON object as a client or an upstream sent it: unknown fields are kept and forwarded."""
 
 
-KEY_HEADERS = ("authorization", "x-api-key", "api-key")
-"""Headers that carry a client's key: OpenAI's, Anthropic's, Azure's."""
 OUR_COOKIES = "hedgerow_"
 """Prefix of the names of all our cookies. A browser sends them with every request to this host; no upstream sees or sets one."""
 

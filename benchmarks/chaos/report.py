@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from benchmarks import ROOT
 from benchmarks.chaos.abuse import ABUSES
@@ -26,6 +26,7 @@ KINDS = {
     FAULT: "faults of ours",
 }
 PROCESS_FAULTS = (KILLED, AWAY, FULL, FULL_ALL, REPLACED)
+SECTIONS = (*(way.name for way in WAYS), ABUSE, *PROCESS_FAULTS, WHOLE)
 
 
 def of_store(tally: Tally, notes: Sequence[str], seconds: float) -> str:
@@ -34,7 +35,7 @@ def of_store(tally: Tally, notes: Sequence[str], seconds: float) -> str:
         f"{tally.requests.total():,} requests in {seconds / 60:.1f} minutes: {len(FAULTS)} kinds of upstream fault, {len(ABUSES)} kinds of abuse and "
         f"{sum(tally.requests[section] > 0 for section in PROCESS_FAULTS)} of process faults, with Python {platform.python_version()}; every request was traced."
     )
-    return "\n".join([head, "", *_table(tally), *(["", *notes] if notes else [])])
+    return "\n".join([head, "", *table(tally, SECTIONS, KINDS), *(["", *notes] if notes else [])])
 
 
 def of_memory(memory: Memory) -> str:
@@ -53,14 +54,14 @@ def kinds() -> str:
     return "\n".join([*faults, f"- abuse by clients: {len(ABUSES)}", "", named])
 
 
-def _table(tally: Tally) -> list[str]:
-    sections = [*(way.name for way in WAYS), ABUSE, *PROCESS_FAULTS, WHOLE]
-    header = ["", "requests", *KINDS.values()]
+def table(tally: Tally, sections: Sequence[str], kinds: Mapping[str, str]) -> list[str]:
+    """What was found, a line a section and a column a kind."""
+    header = ["", "requests", *kinds.values()]
     rows = [
         [
             section,
             f"{tally.requests[section] or '':,}" if tally.requests[section] else "",
-            *(str(tally.found[(section, kind)]) for kind in KINDS),
+            *(str(tally.found[(section, kind)]) for kind in kinds),
         ]
         for section in sections
         if tally.requests[section] or section == WHOLE

@@ -19,7 +19,7 @@ import sqlalchemy as sa
 import yaml
 
 from benchmarks import ROOT
-from benchmarks.chaos.probed import PATIENCE_S, TASKS_FILE
+from benchmarks.chaos.probed import HELD_FILE, PATIENCE_S, TASKS_FILE
 from benchmarks.chaos.wire import Answer, request, say
 
 START_S = 120.0
@@ -117,12 +117,12 @@ class Proxy:
         """Start it, and wait until it answers."""
         self.write()
         self.starts += 1
-        environment = {PATIENCE_S: str(CLIENT_PATIENCE_S), TASKS_FILE: str(self.folder / "tasks")}
+        files = {name: str(self.folder / name) for name in (TASKS_FILE, HELD_FILE)}
         with self.log.open("wb") as out:
             self.process = subprocess.Popen(  # noqa: ASYNC220 # nothing else runs yet
                 [sys.executable, "-m", "benchmarks.chaos.probed", "serve", "--config", str(self.config)],
                 cwd=self.folder,
-                env=os.environ | environment | {"PYTHONPATH": str(ROOT)},
+                env=os.environ | files | {PATIENCE_S: str(CLIENT_PATIENCE_S), "PYTHONPATH": str(ROOT)},
                 stdout=out,
                 stderr=out,
             )
@@ -166,7 +166,7 @@ class Proxy:
 
     async def tasks(self) -> Counter[str]:
         """The tasks of its event loop, by name without numbers."""
-        place = self.folder / "tasks"
+        place = self.folder / TASKS_FILE
         place.unlink(missing_ok=True)
         os.kill(self.pid, signal.SIGUSR2)
         async with asyncio.timeout(30):
@@ -204,10 +204,55 @@ class Proxy:
         ]
 
 
+@dataclass(slots=True)
+class Watch:
+    """How well a proxy answered.
+
+    Attributes:
+        worst_s: the longest time, in seconds, that `/health` took.
+        held_s: the most seconds of processor time during which the event loop looked at nothing.
+    """
+
+    worst_s: float = 0.0
+    held_s: float = 0.0
+
+    def __str__(self) -> str:
+        return (
+            f"{1e3 * self.worst_s:.0f} ms, of which the event loop was held up for {1e3 * self.held_s:.0f} ms at most"
+        )
+
+
+@asynccontextmanager
+async def watched(running: Proxy) -> AsyncIterator[Watch]:
+    """Ask for `/health` again and again until the end of the block."""
+    watch, held = Watch(), running.folder / HELD_FILE
+    held.unlink(missing_ok=True)
+
+    async def look() -> None:
+        while True:
+            answer = await running.get("/health")
+            watch.worst_s = max(watch.worst_s, answer.seconds)
+            await asyncio.sleep(0.02)
+
+    looking = asyncio.ensure_future(look())
+    try:
+        yield watch
+    finally:
+        looking.cancel()
+        await asyncio.wait({looking})
+        watch.held_s = float(held.read_text() or 0)
+
+
 @asynccontextmanager
 async def proxy(folder: Path, upstream: str, store: str, traces: str | None = None) -> AsyncIterator[Proxy]:
     """A proxy, up until the end of the block."""
-    running = Proxy(folder, configuration(folder, upstream, store, traces))
+    async with started(Proxy(folder, configuration(folder, upstream, store, traces))) as running:
+        yield running
+
+
+@asynccontextmanager
+async def started(running: Proxy) -> AsyncIterator[Proxy]:
+    """A proxy, started, up until the end of the block."""
     await running.start()
     try:
         yield running

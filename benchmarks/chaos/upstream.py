@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
 
 import orjson
 
@@ -19,6 +20,8 @@ from benchmarks.chaos.faults import BY_NAME, SOUND, Fault
 from benchmarks.chaos.speech import chat, chat_events, response, response_events, text
 
 _TAG = re.compile(rb"district of (\w+)\?")
+_LENGTH = re.compile(r"(?i)\r\ncontent-length: *(\d+)")
+_LENGTH = re.compile(r"(?i)\r\ncontent-length: *(\d+)")
 _FAULT = re.compile(rb"(?i)\r\nx-fault: ([^\r]*)\r\n")
 _PAUSE_S = 0.001
 """Between two pieces of a body that is sent in pieces."""
@@ -187,9 +190,35 @@ async def _stop(writer: asyncio.StreamWriter, how: str | None) -> bool:
     return False
 
 
+async def requests_of(reader: asyncio.StreamReader) -> AsyncIterator[tuple[str, bytes]]:
+    """The requests of one connection, each with its head and its body of a declared length, until it ends."""
+    with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
+        while head := (await reader.readuntil(b"\r\n\r\n")).decode("latin-1"):
+            length = _LENGTH.search(head)
+            yield head, await reader.readexactly(int(length[1])) if length else b""
+
+
+def framed(body: bytes, kind: str = "application/json") -> bytes:
+    """An answer with this body."""
+    return f"HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {len(body)}\r\n\r\n".encode() + body
+
+
+class Serves(Protocol):
+    """What can be served on a port."""
+
+    url: str
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One connection."""
+        ...
+
+
+S = TypeVar("S", bound=Serves)
+
+
 @asynccontextmanager
-async def listening(upstream: Upstream) -> AsyncIterator[Upstream]:
-    """The upstream on a free port; whatever it still does at the end is broken off."""
+async def listening(upstream: S) -> AsyncIterator[S]:
+    """An upstream on a free port; whatever it still does at the end is broken off."""
     running: set[asyncio.Task[None]] = set()
 
     async def connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

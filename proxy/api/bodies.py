@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from ..computing import compute
+from ..computing import aside
 from ..errors import BadRequest
 from ..gateway.exchange import ClientGone, Exchange, Receive, Scope, Send
 from ..gateway.reading import LARGE_BODY_BYTES
@@ -33,10 +33,7 @@ class StrictBodies:
         except ClientGone:
             return
         if data and "json" in exchange.headers.get("content-type", "").lower():
-            if len(data) < LARGE_BODY_BYTES:
-                _check(data)
-            else:
-                await compute(_check, data)
+            await aside(len(data), LARGE_BODY_BYTES, _check, data)
         came = [{"type": "http.request", "body": data, "more_body": False}]
 
         async def again() -> MutableMapping[str, Any]:

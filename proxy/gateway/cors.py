@@ -43,12 +43,11 @@ async def answer_preflight(scope: Scope, send: Send, origin: bytes) -> None:
 
 
 def readable_by(origin: bytes, send: Send) -> Send:
-    """A `send` that allows pages of this origin to read answers and headers; an upstream's own CORS headers are dropped."""
+    """A `send` that allows pages of this origin to read answers and headers."""
 
     async def sending(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
-            kept = [pair for pair in message["headers"] if not pair[0].lower().startswith(b"access-control-")]
-            message = {**message, "headers": [*kept, *_readable_by(origin)]}
+            message = {**message, "headers": [*message["headers"], *_readable_by(origin)]}
         await send(message)
 
     return sending

@@ -22,6 +22,8 @@ _AZURE = re.compile(r"/openai(?:/+v1|/+deployments/+([^/]+))?(?=/)", re.IGNORECA
 _HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9_.-]+))(?::[0-9]*)?")
 _NEAR = ("localhost", "local", "internal")
 """Top-level names that no public name server answers for."""
+_BY_THEMSELVES = ("basic ", "digest ", "negotiate ", "ntlm ")
+"""Schemes of credentials that browsers send by themselves, once somebody has signed in to a proxy in front."""
 _UNASKED = ("", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data")
 """Content types that a page may send to another origin without a preflight."""
 
@@ -129,7 +131,9 @@ def foreign_page(
     if origin is None or _host_of(origin) == host:
         return None
     if not upgrades:
-        if method in ("GET", "HEAD", "OPTIONS") or credentials(headers):
+        if method in ("GET", "HEAD", "OPTIONS"):
+            return None
+        if any(not value.lower().startswith(_BY_THEMSELVES) for _, value in credentials(headers)):
             return None
         if headers.get("content-type", "").partition(";")[0].strip().lower() not in _UNASKED:
             return None

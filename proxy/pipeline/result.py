@@ -63,10 +63,10 @@ class Drawn:
 
     def plus(self, answer: Json) -> Drawn:
         """A copy that also holds the answers of this completion object."""
-        samples = (*self.samples, *map(sample_of, answer["choices"]))
-        compared = tuple(i for i, sample in enumerate(samples) if sample.is_comparable)
+        new = tuple(map(sample_of, answer["choices"]))
+        more = (i for i, sample in enumerate(new, len(self.samples)) if sample.is_comparable)
         choices = (*self.choices, *((answer, choice) for choice in answer["choices"]))
-        return Drawn(choices, samples, compared, self.spent + usage_of(answer), self.source)
+        return Drawn(choices, self.samples + new, (*self.compared, *more), self.spent + usage_of(answer), self.source)
 
     def usage_of(self, index: int) -> Usage:
         """Tokens of one answer."""

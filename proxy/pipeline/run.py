@@ -9,7 +9,7 @@ confidence. If no draft could be drawn, the client gets the upstream's error.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Coroutine
 from typing import Any, TypeVar
 
 import structlog
@@ -18,7 +18,7 @@ from ...lexicon.perception.markers import SEVERAL, marker_of
 from ...lexicon.reading.local import read
 from ...lexicon.reading.reading import Reading
 from ...lexicon.text.language import known_language_of
-from ..computing import compute
+from ..computing import aside, compute
 from ..errors import Internal, ProxyError, StepFailed, UpstreamTimeout
 from ..outcomes import Reason, Status
 from ..rewriting import Reader, perceived_confidence
@@ -119,10 +119,10 @@ async def _answer(run: Run, pipeline: RoutePipeline, serving: Awaitable[Json] | 
     with run.step("cluster"):
         clustering = await group(run, pipeline.equivalence(job, run.spend), may_replace=may_replace)
     sample, texts = drawn.samples[run.result.draft_index], drawn.texts
-    if (reason := await aside(len(sample.text), draft_reason, sample)) is not None:
+    if (reason := await aside(len(sample.text), LARGE, draft_reason, sample)) is not None:
         return run.end(Status.PASSED, reason)
     largest = None if pipeline.by_sentence or job.route.signal == "consistency" else len(clustering.largest)
-    if job.route.claims_only and not await aside(sum(map(len, texts)), comparable, texts, largest):
+    if job.route.claims_only and not await aside(sum(map(len, texts)), LARGE, comparable, texts, largest):
         return run.end(Status.PASSED, Reason.NOT_A_CLAIM)
 
     with run.step("confidence"):
@@ -168,15 +168,10 @@ async def _perceived(result: Result, reader: Reader) -> dict[str, Any]:
         return {}
     language = result.language or known_language_of(draft, result.job.question)
     worded = result.rewording.perceived if result.rewording is not None and result.text == draft else None
-    own = worded if worded is not None else await aside(len(draft), reader, draft, language)
+    own = worded if worded is not None else await aside(len(draft), LARGE, reader, draft, language)
     known: dict[str, Any] = {"own": own}
     if result.rewording is None and result.status not in (Status.ABSTAINED, Status.ESCALATED):
         known["perceived"] = own
     if own is not None and language == "en":
-        known["own_marker"] = await aside(len(draft), marker_of, draft) or SEVERAL
+        known["own_marker"] = await aside(len(draft), LARGE, marker_of, draft) or SEVERAL
     return known
-
-
-async def aside(size: int, function: Callable[..., T], *args: object) -> T:
-    """Call a function that reads `size` characters; in a worker thread if they are many."""
-    return function(*args) if size < LARGE else await compute(function, *args)

@@ -104,7 +104,7 @@ async def _worded(
         said=ending(job.last_answer),
     )
     with run.step("rewrite"):
-        claims = claimed(run, reading.text, measured.sentences or ())
+        claims = await compute(claimed, run, reading.text, measured.sentences or ())
         tried = await edited(job, wording, request, reading, claims, may_replace=may_replace)
     if tried.rewording is not None and not fits(run, tried.rewording.text):
         tried = Tried(None, Reason.MACHINE_READ, tried.rewording.usage)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TypeVar
 
 import orjson
 
-from ..computing import compute
+from ..computing import aside
 from ..errors import BadRequest, UpstreamRejected
 from ..outcomes import Reason
 from ..protocols import Call, RawCall, Relay, Upstream
@@ -53,7 +53,7 @@ class Converting:
         conversion = self._conversions.get(call.path)
         if conversion is None:
             return await self._inner.complete(call)
-        body = await _aside(_items(call.body), conversion.words.request, call.body)
+        body = await aside(_items(call.body), LARGE, conversion.words.request, call.body)
         target = _chat_target(call.target) if call.target else ""
         asked = replace(call, path=CHAT, body=body, headers=dict(_headers(call.headers)), target=target)
         try:
@@ -72,7 +72,7 @@ class Converting:
             async with self._inner.relay(call) as reply:
                 yield reply
             return
-        body, chat = await _aside(len(call.body) // BYTES_OF_AN_ITEM, _read, conversion, call.headers, call.body)
+        body, chat = await aside(len(call.body) // BYTES_OF_AN_ITEM, LARGE, _read, conversion, call.headers, call.body)
         headers = _headers(dict(call.headers)) | {"accept-encoding": "identity"}
         asked = RawCall("POST", _chat_target(call.path), list(headers.items()), chat)
         async with self._inner.relay(asked) as reply:
@@ -165,8 +165,3 @@ def _items(body: Json) -> int:
     """Number of items or messages of a request."""
     items = body.get("input") or body.get("messages")
     return len(items) if isinstance(items, list) else 0
-
-
-async def _aside(size: int, work: Callable[..., T], *args: object) -> T:
-    """Call a function, in a worker thread if the request is large."""
-    return work(*args) if size < LARGE else await compute(work, *args)

@@ -74,6 +74,8 @@ _LISTS = {"cookie": ";", SUBPROTOCOLS: ","}
 """Headers that carry several things, of which the others are kept; browsers put keys among the subprotocols of a WebSocket."""
 _PARTS = re.compile(rb'[,;\s"]+')
 _PERSISTENCE = ("keep-alive", "close", "upgrade")
+_NONE = frozenset[str]()
+_OUR_COOKIES = OUR_COOKIES.encode()
 _CREDENTIAL = re.compile(r"auth|key|token|secret|password|credential")
 
 
@@ -100,6 +102,9 @@ class Ours(NamedTuple):
         return any(hmac.compare_digest(part[-size:], self.admin_key) for part in (data, *_PARTS.split(data)))
 
 
+NOTHING = Ours(None, None)
+
+
 def clients_own(pairs: Sequence[Pair], ours: Ours) -> list[Pair]:
     """A client's headers without what is the proxy's own (secrets of named keys, the admin key, cookies of the pages), wherever it
     stands, and without those that the client's `Connection` names: they end here.
@@ -111,19 +116,19 @@ def clients_own(pairs: Sequence[Pair], ours: Ours) -> list[Pair]:
     >>> clients_own([("cookie", "a=1; hedgerow_session=x"), ("x-key", "hgk_1"), ("x", "1")], Ours("hgk_", None))
     [('cookie', 'a=1'), ('x', '1')]
     """
-    ends_here = _nominated(value for name, value in pairs if name == "connection")
-    kept = []
-    for name, value in pairs:
-        if name in ends_here:
-            continue
-        if separator := _LISTS.get(name):
-            parts = (part.strip() for part in value.split(separator))
-            value = f"{separator} ".join(p for p in parts if OUR_COOKIES not in p and not ours.are_in(p))
+    kept, ends_here, are_any = [], _NONE, ours != NOTHING
+    for pair in pairs:
+        name, value = pair
+        if name in _LISTS:
+            parts = (part.strip() for part in value.split(_LISTS[name]))
+            value = f"{_LISTS[name]} ".join(p for p in parts if OUR_COOKIES not in p and not ours.are_in(p))
             if value:
                 kept.append((name, value))
-        elif not ours.are_in(value):
-            kept.append((name, value))
-    return kept
+        elif not (are_any and ours.are_in(value)):
+            kept.append(pair)
+        if name == "connection":
+            ends_here |= _nominated(value)
+    return [pair for pair in kept if pair[0] not in ends_here] if ends_here else kept
 
 
 def harmless(headers: Mapping[str, str]) -> dict[str, str]:
@@ -194,19 +199,18 @@ def passed_on(pairs: Iterable[RawPair]) -> list[RawPair]:
     """The headers of an upstream's answer that reach a client: not those of the connection, nor what would speak for the proxy or its
     pages. A page (and what a browser could take for one) is locked up.
     """
-    kept, ends_here, kind = [], frozenset[str](), b""
+    kept, ends_here, kind = [], _NONE, b""
     for pair in pairs:
-        place = _place(pair[0])
-        if place == "passes":
+        treated = _treated(pair[0])
+        if treated is None:
             kept.append(pair)
-        elif place == "cookie":
-            if OUR_COOKIES.encode() not in pair[1]:
-                kept.append(pair)
-        elif place == "kind":
+        elif treated == "content-type":
             kept.append(pair)
             kind = pair[1].lower()
-        elif place == "connection":
-            ends_here |= _nominated([pair[1].decode("latin-1")])
+        elif treated == "set-cookie":
+            kept += [pair] * (_OUR_COOKIES not in pair[1])
+        elif treated == "connection":
+            ends_here |= _nominated(pair[1].decode("latin-1"))
     if ends_here:
         kept = [pair for pair in kept if pair[0].decode("latin-1").lower() not in ends_here]
     if not kind or b"html" in kind or b"xml" in kind:
@@ -215,18 +219,18 @@ def passed_on(pairs: Iterable[RawPair]) -> list[RawPair]:
 
 
 @lru_cache(maxsize=1024)
-def _place(header: bytes) -> str:
-    """How a header of an upstream's answer is treated."""
+def _treated(header: bytes) -> str | None:
+    """None for a header of an upstream's answer that passes; the name of one whose value decides, or "" if it is dropped."""
     name = header.decode("latin-1").lower()
-    special = {"connection": "connection", "content-type": "kind", "set-cookie": "cookie"}
-    is_dropped = name in OF_THE_CONNECTION or name.startswith((OWN_HEADERS, *OF_THE_HOST))
-    return special.get(name, "dropped" if is_dropped else "passes")
+    if name in ("connection", "content-type", "set-cookie"):
+        return name
+    return "" if name in OF_THE_CONNECTION or name.startswith((OWN_HEADERS, *OF_THE_HOST)) else None
 
 
-def _nominated(connections: Iterable[str]) -> frozenset[str]:
+@lru_cache(maxsize=256)
+def _nominated(connection: str) -> frozenset[str]:
     """The headers that a `Connection` names as its own."""
-    named = frozenset(token.strip().lower() for value in connections for token in value.split(","))
-    return named.difference(_PERSISTENCE)
+    return frozenset(token.strip().lower() for token in connection.split(",")).difference(_PERSISTENCE)
 
 
 def _decoded(user_and_password: str) -> str:

@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 import anyio.to_thread
 import orjson
 
+from ..computing import aside
 from ..config import HttpUpstream
 from ..errors import UpstreamError, UpstreamRejected
 from ..protocols import Call, RawCall, Relay
@@ -39,6 +40,8 @@ OF_THE_BODY = (
 )
 """Prefixes of headers that describe a body; they do not apply to another body."""
 LAST_STATUS = 599
+LARGE_BYTES = 100_000
+"""An answer of this size is decoded in a worker thread."""
 MOST_MODELS = 10_000
 """Models of an upstream after which no further page is asked for."""
 UPGRADE = (("connection", "Upgrade"), ("upgrade", "websocket"))
@@ -158,7 +161,8 @@ class HttpModel:
             raise UpstreamRejected(answer.status, body, kind, retry_after, _of_the_call(answer))
         if call.body.get("stream") and begins_stream(body):
             return _with_headers(await _whole(call, once(body)), answer)
-        return _with_headers(checked_completion(self.name, body, DIALECTS[call.path].completion), answer)
+        convert = DIALECTS[call.path].completion
+        return _with_headers(await aside(len(body), LARGE_BYTES, checked_completion, self.name, body, convert), answer)
 
     def relay(self, call: RawCall) -> _Relaying:
         """See `Upstream`. Nothing is repeated: the client gets the upstream's answer."""

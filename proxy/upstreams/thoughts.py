@@ -25,6 +25,8 @@ _RESULT = re.compile(rf"\n{RESULT_MARK} ?(?=[^\n]*\S\s*\Z)")
 _BEGINS = re.compile(rf"(?:\s*{_TURN}(?:assistant\b)?)+")
 _ENDS = re.compile(rf"(?:\s{{0,9}}{_TURN}){{1,20}}\s*+\Z")
 _LONGEST_ENDING = 500
+_LONGEST_ANSWER, _LONGEST_TEXT = 100_000, 1_000_000
+"""Characters behind a thought, and with it: what is longer is not worded, and would only cost time."""
 _MARKS = ("<", "[", "◁", RESULT_MARK, "analysis")
 """A text without any of these has nothing to cut off."""
 
@@ -38,13 +40,15 @@ def cut(text: str) -> tuple[str, str, str]:
     ('6 boxes of 7.\n#### ', '42', '')
     """
     start, end = 0, len(text)
+    if len(text) > _LONGEST_TEXT:
+        return "", text, ""
     if not any(mark in text for mark in _MARKS) and not (_is_invisible(text[:1]) or _is_invisible(text[-1:])):
         return "", text, ""  # most texts: the expressions cost a hundred times as much
     if (begun := _BEGINS.match(text)) is not None:
         start = begun.end()
     if (unmarked := _UNMARKED.match(text, start)) is not None:
         start = unmarked.end()
-    for thought in _THOUGHT.finditer(text, start):
+    for thought in _THOUGHT.finditer(text, max(start, end - _LONGEST_ANSWER)):
         start = thought.end()
     tail = max(start, end - _LONGEST_ENDING)
     if (ended := _ENDS.search(text, tail)) is not None:
@@ -52,9 +56,11 @@ def cut(text: str) -> tuple[str, str, str]:
     if (result := _RESULT.search(text, start, end)) is not None:
         start = result.end()
     if start or text[:1].isspace() or _is_invisible(text[:1]):
-        while start < end and (_is_invisible(text[start]) or (start and text[start].isspace())):
+        most = min(end, start + _LONGEST_ENDING)
+        while start < most and (_is_invisible(text[start]) or (start and text[start].isspace())):
             start += 1
-    while start < end and _is_invisible(text[end - 1]):
+    least = max(start, end - _LONGEST_ENDING)
+    while least < end and _is_invisible(text[end - 1]):
         end -= 1
     return (text[:start], text[start:end], text[end:]) if text[start:end].strip() else ("", text, "")
 

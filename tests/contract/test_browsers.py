@@ -83,7 +83,10 @@ def test_no_page_of_the_web_spends_the_key_of_a_local_proxy(serve: Any, upstream
     assert upstream.calls == []
     same = {"origin": address}
     own = {"authorization": "Bearer sk-mine"}
-    for headers in (sent | same, sent | own, sent | {"content-type": "application/json"}):
+    of_another_vendor = {"ocp-apim-subscription-key": "mine"}
+    for headers in (sent | same, sent | own, sent | of_another_vendor, sent | {"content-type": "application/json"}):
         assert httpx.post(address + CHAT, content=body, headers=headers).status_code == 200
+    by_itself = httpx.post(address + CHAT, content=body, headers=sent | {"authorization": "Basic eDp5"})
+    assert by_itself.status_code == 403  # a browser sends it with whatever page asks
     listed = serve(mode="off", settings={"server": {"allowed_origins": [PAGE]}})
     assert httpx.post(listed + CHAT, content=body, headers=sent).status_code == 200

@@ -115,11 +115,12 @@ def test_limits_hold_where_everybody_leaves_one_byte_early(
     scripted, url = Scripted(upstream), f"sqlite:///{tmp_path}/audit.db"
     secret = new_key(url, "search", tokens_per_minute=LIMIT)
     route = {"mode": "on", "stream": "append"} if mode == "append" else {"mode": mode}
-    address = serve(settings=at(url, tmp_path), sampling={"n": 2 if mode == "append" else 3, "min_n": 2, "share": False}, **route)  # fmt: skip
+    address = serve(settings=at(url, tmp_path), sampling={"n": 3, "min_n": 2, "share": False}, **route)
     in_one_minute(30.0)
     statuses = flood(address, enough, secret, **more)
     assert set(statuses) == {200, 429}
-    assert LIMIT - 3 * COST < scripted.spent <= LIMIT + COST
+    one = 2 * COST if mode == "append" else COST  # its samples have come, and nobody reads them
+    assert LIMIT - 3 * COST < scripted.spent <= LIMIT + one
     until(
         lambda: httpx.post(address + CHAT, json=ASK, headers={"authorization": f"Bearer {secret}"}).status_code == 429
     )

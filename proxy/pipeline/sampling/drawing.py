@@ -185,17 +185,21 @@ class _Drawing:
             except ProxyError as error:
                 failures.append(error)
 
-        async with asyncio.TaskGroup() as group:
-            beside = group.create_task(draw_others())
-            try:
-                await self.take_first(first)
-                has_come.set()
-            except ProxyError as error:
-                failures.insert(0, error)
-                beside.cancel()
-                others = []
-        for answer in others:
-            self._take(answer)
+        try:
+            async with asyncio.TaskGroup() as group:
+                beside = group.create_task(draw_others())
+                try:
+                    await self.take_first(first)
+                    has_come.set()
+                except ProxyError as error:
+                    failures.insert(0, error)
+                    beside.cancel()
+            while others and has_come.is_set():
+                self._take(others.pop(0))
+        finally:
+            for _ in others:  # they are paid for, whether anybody reads them or not
+                if self._job.on_lost is not None:
+                    self._job.on_lost()
         if failures:
             raise failures[0]
 
