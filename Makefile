@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 Q ?= Who wrote The Master and Margarita?
 
-.PHONY: help serve demo ask browser test coverage compat neighbours description check lint types structure bench chaos soak evidence reference vendor clean
+.PHONY: help serve demo ask browser test test-all nightly coverage compat neighbours description check lint types structure bench chaos soak evidence reference vendor clean
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -46,14 +46,20 @@ browser:
 	else echo "There is no Chromium on this machine (looked for: $(BROWSERS)): the tests of the pages are skipped"; fi
 
 # One worker a core: threads of linear algebra beside them would only take turns.
-test: export OMP_NUM_THREADS := 1
-test: $(VENV)/.dev browser  ## the whole test suite
-	$(BIN)/python -m pytest -n auto
+test test-all nightly coverage: export OMP_NUM_THREADS := 1
+test: $(VENV)/.dev  ## what to run after each change: one database, no processes, no browser
+	$(BIN)/python -m pytest -n auto -m "not slow and not nightly"
+
+test-all: $(VENV)/.dev browser  ## what a submission must pass
+	$(BIN)/python -m pytest -n auto -m "not nightly"
+
+nightly: $(VENV)/.dev  ## walkthroughs of docs/contributing.md, evidence and chaos in small
+	$(BIN)/python -m pytest -n auto -m nightly
 
 BRANCHES := 92
-coverage: $(VENV)/.dev browser  ## the whole test suite, and the share of branches that it takes (at least 92 %)
+coverage: $(VENV)/.dev browser  ## `make test-all`, and the share of branches that it takes (at least 92 %)
 	@rm -f .coverage .coverage.* coverage.json
-	$(BIN)/coverage run -m pytest -n auto
+	$(BIN)/coverage run -m pytest -n auto -m "not nightly"
 	@$(BIN)/coverage combine --quiet && $(BIN)/coverage json --quiet -o coverage.json
 	@$(BIN)/coverage report --sort=cover | sed -n 1,20p
 	@$(BIN)/python -c 'import json, sys; of = json.load(open("coverage.json"))["totals"]; \

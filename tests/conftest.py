@@ -38,6 +38,23 @@ hypothesis_settings.register_profile("deep", max_examples=2000, deadline=None)
 hypothesis_settings.load_profile("fast")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow what starts a server of its own, a browser, processes or the embedded model: `make test` leaves those to `make test-all`."""
+    for item in items:
+        given = getattr(item, "callspec", None)
+        on_postgres = (
+            any(isinstance(value, str) and value == "postgresql" for value in given.params.values()) if given else False
+        )
+        if (
+            on_postgres
+            or "postgres" in getattr(item, "fixturenames", ())
+            or item.get_closest_marker("embedded")
+            or item.path.parent.name in ("e2e", "scenario")
+        ):
+            item.add_marker("slow")
+
+
 @pytest.fixture(scope="session")
 def data() -> Path:
     """The recorded answers and people's readings beside the checkout; tests without them are skipped."""

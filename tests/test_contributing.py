@@ -181,6 +181,7 @@ def test_every_walk_through_is_tried() -> None:
     assert {name for name, blocks in sections().items() if blocks} == set(CHECKS)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("section", CHECKS)
 def test_a_part_is_added_as_documented(section: str, checkout: Path) -> None:
     """The blocks of the page, and then the new part at work, in a process of its own."""

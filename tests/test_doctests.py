@@ -6,11 +6,10 @@ import doctest
 import importlib
 import pkgutil
 
-import pytest
-
 import hedgerow.calibration
 import hedgerow.lexicon
 import hedgerow.proxy
+from tests.support.tables import cases
 
 
 def _modules_with_examples() -> list[str]:
@@ -24,7 +23,7 @@ def _modules_with_examples() -> list[str]:
     return names
 
 
-@pytest.mark.parametrize("module", _modules_with_examples())
+@cases("module", _modules_with_examples())
 def test_examples_give_what_they_show(module: str) -> None:
     """Every `>>>` example prints the result that stands under it."""
     assert doctest.testmod(importlib.import_module(module)).failed == 0

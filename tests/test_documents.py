@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from hedgerow.proxy.outcomes import Reason, Status, Uncovered
+from tests.support.tables import cases
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").rglob("*.md")])
@@ -23,7 +22,7 @@ def _name(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=_name)
+@cases("page", PAGES, ids=_name)
 def test_links_and_files_lead_somewhere(page: Path) -> None:
     """Links and pictures inside the project, their anchors, and paths named in code."""
     text = page.read_text(encoding="utf-8")

@@ -9,11 +9,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
 from hedgerow.proxy import outcomes
 from hedgerow.proxy.cli import COMMANDS
+from tests.support.tables import cases
 
 ROOT = Path(__file__).parent.parent
 LAW = yaml.safe_load((ROOT / "tests" / "house.yaml").read_text(encoding="utf-8"))
@@ -61,7 +61,7 @@ MEASURES = {
 }
 
 
-@pytest.mark.parametrize("figure", sorted(MEASURES))
+@cases("figure", sorted(MEASURES))
 def test_the_house_does_not_grow(figure: str) -> None:
     """Measured, the figure is at most its limit, and the limit is no wider than `SLACK`."""
     limit, measured = LAW["limits"][figure], MEASURES[figure]()

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.imports import PARTS, Source, upward
+from tests.support.tables import cases
 
 ROOT = Path(__file__).parent.parent
 LONGEST_FILE = 900
@@ -122,7 +123,7 @@ LAWS = (
 )
 
 
-@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
+@cases("law", LAWS, ids=lambda law: law.__name__)
 def test_no_breaches(law) -> None:
     """Folder order, no circles, imports at the top of the file, files and functions of readable length."""
     assert law() == []
@@ -207,7 +208,7 @@ def _imports(path: Path) -> set[str]:
     return names
 
 
-@pytest.mark.parametrize("library", sorted(LIBRARIES))
+@cases("library", sorted(LIBRARIES))
 def test_a_foreign_library_is_known_in_one_place(library: str) -> None:
     """A library is imported in one place only, so that its exceptions are converted there."""
     users = {
@@ -220,9 +221,7 @@ def test_a_foreign_library_is_known_in_one_place(library: str) -> None:
     assert all(any(user.startswith(place) for place in LIBRARIES[library]) for user in users), users
 
 
-@pytest.mark.parametrize(
-    "module", ["hedgerow.calibration", "hedgerow.lexicon", "hedgerow.proxy.app", "hedgerow.proxy.cli"]
-)
+@cases("module", ["hedgerow.calibration", "hedgerow.lexicon", "hedgerow.proxy.app", "hedgerow.proxy.cli"])
 def test_heavy_libraries_are_not_imported_before_they_are_needed(module: str) -> None:
     """Importing the packages, or starting the command, imports none of the heavy libraries."""
     code = f"import sys, {module}; print(*sorted(set(sys.modules) & {HEAVY!r}))"

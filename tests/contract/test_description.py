@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from tests.compat.running import Place, places
+from tests.support.tables import cases
 
 ID = re.compile(rb'"(?:cmpl-|chatcmpl-|resp_|msg_)\d+"')
 KEPT = Path(__file__).parents[1] / "data" / "description_requests.jsonl"
@@ -32,7 +33,7 @@ def _ask(client: httpx.Client, place: Place, asked: dict[str, Any]) -> httpx.Res
     return client.post(place.address + asked["path"], content=body, headers={"content-type": "application/json"})
 
 
-@pytest.mark.parametrize("path", PATHS)
+@cases("path", PATHS)
 def test_off_is_direct(path: str, found: dict[str, Place]) -> None:
     """Status and body, whatever is asked; but for the ids, which each provider counts on its own."""
     with httpx.Client(timeout=30) as client:
@@ -42,8 +43,8 @@ def test_off_is_direct(path: str, found: dict[str, Place]) -> None:
             assert (off.status_code, bodies[1]) == (direct.status_code, bodies[0]), asked
 
 
-@pytest.mark.parametrize("mode", ["on", "append"])
-@pytest.mark.parametrize("path", PATHS)
+@cases("mode", ["on", "append"])
+@cases("path", PATHS)
 def test_no_request_is_answered_with_a_fault(mode: str, path: str, found: dict[str, Place]) -> None:
     """What the provider answers is answered; what is refused is refused as an error of the caller, in OpenAI's form, with the provider's status
     wherever it was asked."""

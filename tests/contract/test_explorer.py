@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hedgerow.proxy.cli import app
+from tests.support.tables import cases
 from tests.support.traffic import CAPITALS, ask, fill, judge
 from tests.support.upstream import Upstream, says
 from tests.support.waiting import until
@@ -75,7 +76,7 @@ def test_a_field_that_cannot_be_read_is_named(serve: Any, fields: dict[str, str]
         assert says in reply.text
 
 
-@pytest.mark.parametrize("option", ["--since", "--until"])
+@cases("option", ["--since", "--until"])
 def test_a_moment_that_cannot_be_read_is_named_with_its_option(option: str) -> None:
     """Before the store is opened."""
     done = run(option, "yesterday")

@@ -14,6 +14,7 @@ from hedgerow.proxy.config import load
 from tests.contract.test_editor import BAD_CHECK, GOOD_CHECK
 from tests.support.editing import scripted
 from tests.support.needs import EMBEDDED
+from tests.support.tables import cases
 from tests.support.upstream import Upstream, fails, ignores_n, says
 
 RUN = CliRunner()
@@ -88,7 +89,7 @@ def test_who_is_asked_may_try_it_at_once(upstream: Upstream) -> None:
     assert "'Canberra'" in done.output
 
 
-@pytest.mark.parametrize(
+@cases(
     ("words", "typed", "instead"),
     [
         ((), "", "give --base-url"),
@@ -110,7 +111,7 @@ def test_the_doctor_names_the_map(upstream: Upstream) -> None:
     assert "no map yet" in run("doctor", "--model", "m").output
 
 
-@pytest.mark.parametrize(
+@cases(
     ("typed", "offered"), [("hedgerow dem", "demo"), ("hedgerow fit --ma", "--map"), ("hedgerow maps act", "activate")]
 )
 def test_the_shell_completes_commands_and_their_options(typed: str, offered: str) -> None:
@@ -120,7 +121,7 @@ def test_the_shell_completes_commands_and_their_options(typed: str, offered: str
     assert offered in done.output.split()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("words", "said"),
     [
         (["--base-url", "api.example.com", "--key-variable", ""], "must be an address"),

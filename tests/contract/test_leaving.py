@@ -17,6 +17,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from hedgerow.proxy.gateway.relayed import Copy
 from tests.contract.test_keys import ASK, at
 from tests.support.keys import in_one_day, in_one_minute, new_key
+from tests.support.tables import cases
 from tests.support.upstream import Upstream, completion, fails, raw, says, stream_chunks
 from tests.support.waiting import until
 
@@ -241,8 +242,8 @@ def test_an_upstream_that_does_not_tell_usage_is_asked_without(serve: Any, upstr
     assert (refused.status_code, refused.json()["error"]["message"]) == (400, "no such model")
 
 
-@pytest.mark.parametrize("path", ["/chat/completions", "/responses", "/messages"])
-@pytest.mark.parametrize("stream", [False, True])
+@cases("path", ["/chat/completions", "/responses", "/messages"])
+@cases("stream", [False, True])
 def test_the_copy_of_a_cut_answer_counts_at_every_byte(path: str, stream: bool) -> None:
     """Wherever an answer is cut: something, and once its usage has come, that."""
     from types import SimpleNamespace

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from hedgerow.lexicon.text.sentences import sentences
 from hedgerow.proxy.cli import app
+from tests.support.tables import cases
 from tests.support.upstream import Upstream, says
 
 SHORT = (
@@ -160,7 +161,7 @@ def test_a_person_gets_the_text_and_one_line_about_it() -> None:
     assert done.stderr.startswith("hedged with ")
 
 
-@pytest.mark.parametrize("asked", [{}, {"question": None}, {"question": ""}])
+@cases("asked", [{}, {"question": None}, {"question": ""}])
 def test_an_answer_is_worded_where_its_question_is_not_known(asked: dict[str, Any]) -> None:
     """What is not known is not an empty message, to which nothing is hedged."""
     row = {"answer": "The capital of Australia is Canberra.", "alpha": 6.0, "beta": 4.0} | asked

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from hedgerow.proxy.cli import app
 from hedgerow.proxy.config import Route, load
+from tests.support.tables import cases
 from tests.support.traffic import CAPITALS, judge
 from tests.support.upstream import Upstream, says
 
@@ -54,9 +55,7 @@ def test_yaml_takes_a_share_in_the_place_of_a_mode(tmp_path: Path) -> None:
     assert (second.mode, second.split and second.split.by, second.calibrates) == ("off", "user", True)
 
 
-@pytest.mark.parametrize(
-    "mode", [{"on": "110%"}, {"on": "some"}, {"on": 0}, {}, {"on": 0.1, "rest": "on"}, {"on": 0.1, "by": "moon"}]
-)
+@cases("mode", [{"on": "110%"}, {"on": "some"}, {"on": 0}, {}, {"on": 0.1, "rest": "on"}, {"on": 0.1, "by": "moon"}])
 def test_a_share_that_is_none_is_refused(mode: Any) -> None:
     """At the start."""
     with pytest.raises(ValidationError):

@@ -18,6 +18,7 @@ from starlette.routing import Route
 from tests.contract.test_routes import ASK, CHAT, UNSURE
 from tests.support.editing import worded_locally
 from tests.support.servers import serving
+from tests.support.tables import cases
 from tests.support.upstream import Upstream, says
 
 pytest.importorskip("opentelemetry.exporter.otlp.proto.http", reason="needs the extra `tracing`")
@@ -206,7 +207,7 @@ def test_tokens_are_told_once(traced: Any, collector: Collector, upstream: Upstr
     assert spent == sum(each["completion_tokens"] for each in answer["hedgerow"]["usage"].values())
 
 
-@pytest.mark.parametrize(
+@cases(
     ("address", "provider"),
     [
         ("https://api.openai.com/v1", "openai"),

@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse, StreamingResponse
 from tests.contract.test_failures import rows_of
 from tests.contract.test_pages import csrf_of, lines_of
 from tests.support.responses import responds
+from tests.support.tables import cases
 from tests.support.upstream import Upstream, completion, says, sse_response, stream_chunks
 
 ASK: list[Any] = [{"role": "user", "content": "What is the capital of Australia?"}]
@@ -222,7 +223,7 @@ def test_a_long_line_of_a_stream_is_read_in_linear_time() -> None:
     assert seconds(20_000) < 10.0
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 5, 1000])
+@cases("size", [1, 2, 3, 5, 1000])
 def test_events_are_the_same_however_a_stream_is_cut(size: int) -> None:
     """Whatever ends their lines."""
     from hedgerow.proxy.upstreams.sse import Reader, data_of

@@ -17,7 +17,7 @@ from benchmarks.chaos.upstream import Upstream, listening
 
 LONGEST_HELD_S = 0.5
 """Ten times what reading such an answer takes between two turns; the answers that once stopped a process took seven seconds and more."""
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 
 @pytest.mark.parametrize("what", ["faults", "abuses"])

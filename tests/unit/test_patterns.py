@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from tests.support.patterns import LIMIT_S, WAYS, Pattern, patterns, worst
+from tests.support.tables import cases
 
 
 def test_no_pattern_of_ours_holds_the_interpreter() -> None:
@@ -16,7 +15,7 @@ def test_no_pattern_of_ours_holds_the_interpreter() -> None:
     assert not slow, "\n".join(f"{where}: {seconds:.2f} s, {text}" for where, (seconds, text) in slow.items())
 
 
-@pytest.mark.parametrize(
+@cases(
     ("pattern", "way"),
     [
         (r"([^\W\d_]+)'s", "each"),  # starts anew at each letter
@@ -36,7 +35,7 @@ def test_one_that_is_not_linear_is_found(pattern: str | bytes, way: str) -> None
     assert worst(Pattern("", re.compile(pattern), frozenset([way])))[0] > LIMIT_S
 
 
-@pytest.mark.parametrize(
+@cases(
     ("pattern", "way"),
     [
         (r"(?<![^\W\d_])([^\W\d_]++)'s", "each"),

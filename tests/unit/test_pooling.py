@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks.fits.pooling import between_variance, fit_source, pool, pool_phrases
+from tests.support.tables import cases
 
 
 def test_moments_are_those_of_the_readings() -> None:
@@ -44,7 +45,7 @@ def test_dersimonian_laird_on_the_textbook_case() -> None:
     assert pool(y, s2, 1.0) == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("readings", [[0.5] * 19, [0.5] * 30, [0.0, 1.0] * 20, [0.2] * 30 + [1.2]])
+@cases("readings", [[0.5] * 19, [0.5] * 30, [0.0, 1.0] * 20, [0.2] * 30 + [1.2]])
 def test_readings_that_fit_no_beta_are_refused(readings: list[float]) -> None:
     """Too few, all the same, all at the ends, out of range."""
     with pytest.raises(ValueError, match="readings"):

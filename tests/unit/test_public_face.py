@@ -25,6 +25,7 @@ import hedgerow
 from hedgerow.calibration import Beta, MapRegistry
 from hedgerow.calibration.errors import NotEnoughData
 from hedgerow.proxy.lab.rewording import GivenAnswer, default_reworder
+from tests.support.tables import cases
 
 matplotlib.use("Agg")
 
@@ -49,7 +50,7 @@ def test_importing_it_costs_nothing() -> None:
         _ = hedgerow.nothing
 
 
-@pytest.mark.parametrize(("name", "lacking"), [("Calibrator", "sklearn"), ("reliability_diagram", "matplotlib")])
+@cases(("name", "lacking"), [("Calibrator", "sklearn"), ("reliability_diagram", "matplotlib")])
 def test_without_the_extra_the_way_to_it_is_said(name: str, lacking: str) -> None:
     code = f"import sys; sys.modules['{lacking}'] = None\nfrom hedgerow import {name}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
@@ -81,7 +82,7 @@ def test_it_works_where_an_event_loop_runs_already() -> None:
     assert asyncio.run(cell()).mean == 0.75
 
 
-@pytest.mark.parametrize("p", [0.1, 0.5, 0.75, 0.97])
+@cases("p", [0.1, 0.5, 0.75, 0.97])
 def test_word_says_what_a_route_would(p: float) -> None:
     answer = "Emma was written by Charlotte Brontë."
     beta = Beta.from_mean(p, 10.0)

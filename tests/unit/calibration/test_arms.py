@@ -9,6 +9,7 @@ import pytest
 
 from hedgerow.calibration.arms import difference
 from hedgerow.calibration.errors import RangeError, ShapeError
+from tests.support.tables import cases
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 
@@ -21,7 +22,7 @@ def _beta(a: float, b: float) -> Draw:
     return lambda rng, n: rng.beta(a, b, n).round(2)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("first", "second", "true"),
     [
         (_bernoulli(0.1), _bernoulli(0.1), 0.0),
@@ -61,7 +62,7 @@ def test_counts_are_as_good_as_the_values_one_by_one() -> None:
     assert counted.estimate == pytest.approx(one.estimate)
 
 
-@pytest.mark.parametrize("values", [[0.0] * 50, [1.0] * 50, [0.123456] * 50], ids=["none", "all", "alike"])
+@cases("values", [[0.0] * 50, [1.0] * 50, [0.123456] * 50], ids=["none", "all", "alike"])
 def test_values_that_are_all_alike_give_an_interval(values: list[float]) -> None:
     """At the edges of the range too, and against an empty arm."""
     gap = difference(values, values)

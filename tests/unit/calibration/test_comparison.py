@@ -13,6 +13,7 @@ from hedgerow.calibration.fitting import fit_map, out_of_fold, random_folds
 from hedgerow.calibration.maps.parametric import PlattMap
 from hedgerow.calibration.metrics.smooth import smooth_ece_interval
 from hedgerow.calibration.metrics.table import METRICS, paired
+from tests.support.tables import cases
 
 
 def traffic(n=500, seed=0):
@@ -100,7 +101,7 @@ def test_a_paired_interval_is_that_of_scipy():
     assert paired_difference.difference.high - paired_difference.difference.low < 0.8 * unpaired
 
 
-@pytest.mark.parametrize("name", ["smooth_ece", "ece_equal_width", "ece_equal_mass"])
+@cases("name", ["smooth_ece", "ece_equal_width", "ece_equal_mass"])
 def test_calibration_errors_of_points_have_estimates_of_the_metric_and_intervals_around_them(name):
     """Percentiles of resamples would lie above the error of a calibrated confidence."""
     a, b, y = traffic()

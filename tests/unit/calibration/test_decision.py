@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from hedgerow.calibration.decision import Costs, Thresholds, decide, thresholds
 from hedgerow.calibration.errors import RangeError
+from tests.support.tables import cases
 
 costs = st.builds(
     Costs,
@@ -38,7 +39,7 @@ def test_a_dear_hedge_leaves_sure_answers_plain():
     assert policy.actions == ("abstain", "hedge", "answer")
 
 
-@pytest.mark.parametrize(
+@cases(
     "bad", [{"wrong": 0.0}, {"needless_abstention": -1.0}, {"escalated_accuracy": 2.0}, {"escalation": float("nan")}]
 )
 def test_costs_that_make_no_sense_are_refused(bad):
@@ -46,7 +47,7 @@ def test_costs_that_make_no_sense_are_refused(bad):
         Costs(**{"wrong": 1.0, "needless_abstention": 1.0, **bad})
 
 
-@pytest.mark.parametrize("starts", [(), (0.2, 0.5), (0.0, 0.5, 0.5), (0.0, 1.5)])
+@cases("starts", [(), (0.2, 0.5), (0.0, 0.5, 0.5), (0.0, 1.5)])
 def test_thresholds_ascend_from_zero(starts):
     with pytest.raises(RangeError, match="ascend"):
         Thresholds(starts, ("hedge",) * len(starts))
@@ -57,7 +58,7 @@ def test_every_threshold_has_an_action():
         Thresholds((0.0, 0.5), ("hedge",))
 
 
-@pytest.mark.parametrize("mean", [-0.1, 1.1, float("nan")])
+@cases("mean", [-0.1, 1.1, float("nan")])
 def test_a_mean_outside_its_range_is_not_decided(mean):
     with pytest.raises(RangeError, match="mean must be in"):
         decide(mean, thresholds(Costs(wrong=4.0, needless_abstention=1.0)))

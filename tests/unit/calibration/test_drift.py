@@ -22,6 +22,7 @@ from hedgerow.calibration.drift import (
 from hedgerow.calibration.errors import RangeError, ShapeError
 from hedgerow.calibration.fitted import FittedMap
 from hedgerow.calibration.fitting import fit_map
+from tests.support.tables import cases
 
 CHANCE = st.floats(0.001, 0.999)
 ROWS = st.lists(st.tuples(CHANCE, st.sampled_from([0.0, 0.25, 1.0])), min_size=1, max_size=30)
@@ -40,7 +41,7 @@ def test_right_means_raise_an_alarm_at_most_as_often_as_stated():
     assert alarms < 56
 
 
-@pytest.mark.parametrize(("shift", "delay"), [(-1.0, 250), (-1.5, 130), (1.0, 250)])
+@cases(("shift", "delay"), [(-1.0, 250), (-1.5, 130), (1.0, 250)])
 def test_a_shift_is_noticed_soon_even_after_a_long_good_life(shift, delay):
     """In log-odds: 1 moves 73 % to 50 %. After 1,000 right answers, 19 of 20 alarms come within the delay, and none before the change."""
     rng = np.random.default_rng(2)
@@ -131,7 +132,7 @@ def test_windows_that_were_tested_before_need_not_be_given_again(tested, rest, s
     assert (later if first.alarm_at is None else first.alarm_at) == whole.alarm_at
 
 
-@pytest.mark.parametrize(
+@cases(
     ("call", "error"),
     [
         (lambda: sequential_test([0.5], [1], alpha=0.0), RangeError),
@@ -165,7 +166,7 @@ def test_under_every_null_evidence_is_expected_to_stay_below_one(means):
         assert np.dot(chances, evidence) <= 1.0 + 1e-9
 
 
-@pytest.mark.parametrize("shift", [-0.3, 0.3])
+@cases("shift", [-0.3, 0.3])
 def test_no_bet_is_won_by_what_the_fit_does_not_rule_out(shift):
     """A truth inside the region, on none of its ellipses: 40,000 outcomes, in the shares that it says of each mean, bring no evidence."""
     nulls = plausible((22.5, 7.9, 16.3))

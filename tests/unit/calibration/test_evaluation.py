@@ -18,6 +18,7 @@ from hedgerow.calibration.metrics.scoring import aurc, risk_coverage
 from hedgerow.calibration.metrics.smooth import smooth_ece_at, smooth_ece_interval
 from hedgerow.calibration.metrics.table import paired
 from hedgerow.calibration.refit import refit
+from tests.support.tables import cases
 
 
 def traffic(n=400, seed=0):
@@ -75,7 +76,7 @@ def test_a_metric_that_resamples_leave_undefined_has_a_value_and_no_interval():
     assert "expected_brier" in evaluation.changes
 
 
-@pytest.mark.parametrize("fraction", [0.0, 1.0, -0.1, float("nan")])
+@cases("fraction", [0.0, 1.0, -0.1, float("nan")])
 def test_a_fraction_outside_0_and_1_is_refused(fraction):
     with pytest.raises(RangeError, match="train_fraction"):
         evaluate(*traffic(), train_fraction=fraction)
@@ -109,7 +110,7 @@ def test_a_refit_is_better_than_no_map_and_not_better_than_itself():
     assert {(i.low, i.estimate, i.high) for i in again.difference.values()} == {(0.0, 0.0, 0.0)}
 
 
-@pytest.mark.parametrize(("share", "one_key"), [(0.5, "app"), (1.0, None)])
+@cases(("share", "one_key"), [(0.5, "app"), (1.0, None)])
 def test_a_map_is_not_better_on_the_word_of_one_sender(share, one_key):
     """Whoever sends every second outcome, always wrong, would have all answers lowered; what the others say bears that out no more."""
     rng, n = np.random.default_rng(4), 1000
@@ -221,7 +222,7 @@ def test_the_interval_of_a_mean_is_that_of_scipy():
     assert (interval.low, interval.high) == pytest.approx(tuple(reference.confidence_interval), abs=0.004)
 
 
-@pytest.mark.parametrize("off_by", [0.0, 0.05, 0.15])
+@cases("off_by", [0.0, 0.05, 0.15])
 def test_the_interval_of_the_smooth_ece_covers(off_by):
     """Also where the confidences are calibrated: percentiles of resamples held the truth there in 0 of 60 sets."""
     rng = np.random.default_rng(8)
@@ -301,7 +302,7 @@ def test_the_risk_at_full_coverage_is_the_share_of_wrong_answers(rows):
         assert aurc(confidence, correct) == pytest.approx(curve.risk.mean())
 
 
-@pytest.mark.parametrize("size", [1, 5])
+@cases("size", [1, 5])
 def test_a_studentised_interval_covers_the_mean_of_values_that_are_seldom_large(size: int) -> None:
     """As often as it says; of clusters, whole ones are drawn."""
     rng, missed, above = np.random.default_rng(8), 0, 0

@@ -16,6 +16,7 @@ from hedgerow.calibration.metrics import (
     faithfulness_figures,
     mfg,
 )
+from tests.support.tables import cases
 
 shares = st.integers(0, 20).map(lambda k: k / 20)
 answers = st.lists(st.tuples(shares, shares), min_size=1, max_size=60)
@@ -35,7 +36,7 @@ def test_confidence_is_the_share_of_answers_that_do_not_contradict():
         contradiction_confidence([0.5])
 
 
-@pytest.mark.parametrize("k", [1, 5, 10, 20, 40])
+@cases("k", [1, 5, 10, 20, 40])
 def test_always_decisive_answers_are_at_one_half_however_many_samples(k):
     """Confidences that are shares of k samples lie on the edges of bins; where all bins are filled the baseline is still exact."""
     confidence = np.arange(k + 1) / k
@@ -52,7 +53,7 @@ def test_random_words():
     assert cmfg(np.full(confidence.size, 0.5), confidence) == pytest.approx(0.75, abs=0.005)
 
 
-@pytest.mark.parametrize("shape", [(1, 1), (5, 1), (1, 5), (0.5, 0.5)])
+@cases("shape", [(1, 1), (5, 1), (1, 5), (0.5, 0.5)])
 def test_cmfg_does_not_depend_on_which_confidences_are_common(shape):
     confidence = np.random.default_rng(2).beta(*shape, 300_000)
     decisive = np.ones(confidence.size)

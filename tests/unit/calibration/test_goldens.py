@@ -11,6 +11,7 @@ from hedgerow.calibration import faithfulness_divergence, w1_exact
 from hedgerow.calibration.distribution import kl_divergence
 from hedgerow.calibration.fitting import fit_map
 from hedgerow.calibration.metrics import auroc, generalised_ece, smooth_ece, smooth_ece_at
+from tests.support.tables import cases
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "goldens" / "calibration.json").read_text(encoding="utf-8"))
 POINTS = GOLDEN["points"]
@@ -25,7 +26,7 @@ def test_faithfulness_divergence_holds_its_digits_where_digammas_lose_theirs():
     np.testing.assert_allclose(scalars, expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("row", GOLDEN["kl_divergence"])
+@cases("row", GOLDEN["kl_divergence"])
 def test_kl_divergence(row):
     assert kl_divergence(*row["betas"]).item() == pytest.approx(float(row["value"]), rel=1e-11)
 
@@ -35,7 +36,7 @@ def test_generalised_ece_equals_quadrature():
     assert generalised_ece(*zip(*golden["rows"], strict=True)) == pytest.approx(float(golden["value"]), abs=1e-10)
 
 
-@pytest.mark.parametrize("row", GOLDEN["w1"])
+@cases("row", GOLDEN["w1"])
 def test_w1_exact(row):
     assert w1_exact(*row["betas"]).item() == pytest.approx(float(row["value"]), abs=1e-9)
 

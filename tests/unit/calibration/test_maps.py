@@ -16,6 +16,7 @@ from hedgerow.calibration.fitting import fit_map, random_folds
 from hedgerow.calibration.maps import KINDS
 from hedgerow.calibration.maps.base import apply_map, map_class, map_from_dict
 from hedgerow.calibration.metrics import smooth_ece
+from tests.support.tables import cases
 
 
 def traffic(n=300, seed=0):
@@ -51,7 +52,7 @@ def test_a_fitted_map_survives_json(fitted):
     assert FittedMap.from_dict(fitted.to_dict()) == fitted
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@cases("kind", KINDS)
 def test_fits_do_not_depend_on_the_order_of_the_records(kind):
     order, fitted = np.random.default_rng(1).permutation(300), fit_map(kind, *traffic())
     again = fit_map(kind, *(column[order] for column in traffic()))
@@ -173,7 +174,7 @@ def test_histogram_of_certain_bins_stays_short_of_certainty():
     assert 0.95 < high < 1.0
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "identity"])
+@cases("kind", [kind for kind in KINDS if kind != "identity"])
 def test_one_class_and_one_confidence_are_refused(kind):
     with pytest.raises(NotEnoughData, match="all 50 answers are right"):
         fit_map(kind, np.arange(1.0, 51.0), 1.0, np.ones(50))
@@ -181,7 +182,7 @@ def test_one_class_and_one_confidence_are_refused(kind):
         fit_map(kind, [9.0] * 4, [1.0] * 4, [1, 0, 1, 0])
 
 
-@pytest.mark.parametrize("kind", ["platt", "temperature", "beta"])
+@cases("kind", ["platt", "temperature", "beta"])
 def test_separable_and_tiny_data_give_a_regularised_fit_that_says_so(kind):
     separable = fit_map(kind, [9.0] * 30 + [1.0] * 30, [1.0] * 30 + [9.0] * 30, [1] * 30 + [0] * 30)
     assert "separable" in separable.provenance.notes[0]
@@ -202,7 +203,7 @@ def test_platt_always_gives_a_beta(alpha, beta, w, b):
     assert 0.0 <= PlattMap(w, b).apply(Beta(alpha, beta)).mean <= 1.0
 
 
-@pytest.mark.parametrize("content", [{"kind": "oracle"}, {"kind": "platt", "w": float("nan"), "b": 0.0}])
+@cases("content", [{"kind": "oracle"}, {"kind": "platt", "w": float("nan"), "b": 0.0}])
 def test_a_stored_map_that_makes_no_sense_is_refused(content):
     with pytest.raises((CalibrationError, RangeError)):
         map_from_dict(content)
@@ -224,7 +225,7 @@ def few_means(n, seed=0):
     return mean, (rng.random(n) < mean).astype(float)
 
 
-@pytest.mark.parametrize("kind", KINDS_THAT_LEARN)
+@cases("kind", KINDS_THAT_LEARN)
 def test_records_of_weight_zero_are_as_good_as_not_there(kind):
     """Where no other has their confidence, where they hide that a threshold divides right from wrong, and where they are all of one class."""
     mean, correct = few_means(60)
@@ -248,7 +249,7 @@ def test_records_of_weight_zero_are_as_good_as_not_there(kind):
         learn(mean, correct, weights=np.ones(59))
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS_THAT_LEARN if kind != "histogram"])
+@cases("kind", [kind for kind in KINDS_THAT_LEARN if kind != "histogram"])
 def test_a_weight_of_ten_is_ten_records(kind):
     """Sixteen rows that stand for 160 are not few; those of the histogram end where the rows say."""
     mean = np.tile(np.arange(1, 9) / 9.0, 2)
@@ -263,8 +264,8 @@ def test_a_weight_of_ten_is_ten_records(kind):
     assert together.notes == apart.notes == ()
 
 
-@pytest.mark.parametrize("kind", ["platt", "platt-bounded", "beta", "isotonic"])
-@pytest.mark.parametrize("means", [(0.0, 1.0), (0.3, 0.9), (0.2, 0.4)])
+@cases("kind", ["platt", "platt-bounded", "beta", "isotonic"])
+@cases("means", [(0.0, 1.0), (0.3, 0.9), (0.2, 0.4)])
 def test_confidences_that_say_nothing_give_their_share_and_no_slope_of_rounding(kind, means):
     """Two in three are right at both confidences: the likelihood is largest at slope 0, in closed form. Rounding made that an order turned round."""
     correct = np.tile([0.0, 1.0, 1.0], 20)

@@ -20,6 +20,7 @@ from hedgerow.calibration.metrics import (
 )
 from hedgerow.calibration.scores import fit_likelihood, fit_moments
 from hedgerow.calibration.wasserstein import w1_nodes
+from tests.support.tables import cases
 
 sizes = st.floats(-6, 8).map(lambda e: max(10.0**e, 1e-6))
 
@@ -95,7 +96,7 @@ def test_all_bins_in_one_are_the_gap_between_accuracy_and_confidence():
     assert generalised_ece([8.0, 2.0], [2.0, 8.0], [1, 1], bins=1) == pytest.approx(0.5)
 
 
-@pytest.mark.parametrize("k", [1e3, 9e4, 1.1e5, 1e8, 1e13, 1e18])
+@cases("k", [1e3, 9e4, 1.1e5, 1e8, 1e13, 1e18])
 def test_generalised_ece_of_firm_confidence_is_that_of_points(k):
     mean, y = np.array([0.15, 0.55, 0.83]), np.array([0, 1, 0])
     firm = generalised_ece(mean * k, (1 - mean) * k, y)
@@ -133,7 +134,7 @@ def test_likelihood_fit_equals_scipy():
     assert (fitted.alpha, fitted.beta) == pytest.approx((alpha, beta), rel=1e-4)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("call", "error", "named"),
     [
         (lambda: faithfulness_divergence(0.0, 1.0, True), RangeError, "alpha"),
@@ -151,7 +152,7 @@ def test_bad_input_is_refused_by_name(call, error, named):
         call()
 
 
-@pytest.mark.parametrize("fit", [fit_moments, fit_likelihood])
+@cases("fit", [fit_moments, fit_likelihood])
 def test_scores_that_hold_no_beta_are_refused(fit):
     with pytest.raises(NotEnoughData, match="no scores"):
         fit([])

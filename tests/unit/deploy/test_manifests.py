@@ -14,6 +14,7 @@ import yaml
 
 from hedgerow.proxy.config import load
 from hedgerow.proxy.monitoring.metrics import Metrics
+from tests.support.tables import cases
 
 DEPLOY = Path(__file__).parents[3] / "deploy"
 KUBERNETES = sorted(set((DEPLOY / "kubernetes").glob("*.yaml")) - {DEPLOY / "kubernetes" / "kustomization.yaml"})
@@ -31,7 +32,7 @@ def parsed(name: str) -> Any:
     return yaml.safe_load((DEPLOY / "kubernetes" / f"{name}.yaml").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("path", KUBERNETES, ids=lambda path: path.stem)
+@cases("path", KUBERNETES, ids=lambda path: path.stem)
 def test_manifests_follow_the_schemas_of_kubernetes(path: Path) -> None:
     """Strictly: a key that the API does not know is an error."""
     import kubernetes_validate
@@ -117,7 +118,7 @@ def queries() -> list[str]:
     return found + [rule["expr"] for rule in ALERTS] + [DASHBOARD["templating"]["list"][0]["query"]]
 
 
-@pytest.mark.parametrize("query", queries())
+@cases("query", queries())
 def test_queries_ask_for_series_that_exist(query: str) -> None:
     """A renamed metric would leave an empty panel, or an alert that never fires."""
     asked = set(re.findall(r"\bhedgerow_\w+", query))

@@ -11,6 +11,8 @@ from packaging.markers import default_environment
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from tests.support.tables import cases
+
 ROOT = Path(__file__).parents[3]
 LOCK = (ROOT / "deploy" / "requirements.txt").read_text(encoding="utf-8")
 LOCKED = {
@@ -63,7 +65,7 @@ def test_every_package_has_hashes_and_the_version_that_is_tested() -> None:
     assert {name: version for name, (version, _) in LOCKED.items() if tested.get(name, version) != version} == {}
 
 
-@pytest.mark.parametrize("name", ["constraints.txt", "deploy/requirements.txt", "deploy/Dockerfile"])
+@cases("name", ["constraints.txt", "deploy/requirements.txt", "deploy/Dockerfile"])
 def test_no_file_names_where_packages_come_from(name: str) -> None:
     """That is for whoever installs to say."""
     text = (ROOT / name).read_text(encoding="utf-8")

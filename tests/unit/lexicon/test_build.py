@@ -15,6 +15,7 @@ from hedgerow.lexicon.hedges.build import (
     parse_score,
     remaining,
 )
+from tests.support.tables import cases
 
 PLAN = Plan(("probably", "no way"), ("one", "two"), sentences=3, passes=2)
 
@@ -55,9 +56,7 @@ def test_a_stopped_build_goes_on_where_it_was() -> None:
     assert len(records) == len({repr(record) for record in records}) == 6 + 12
 
 
-@pytest.mark.parametrize(
-    ("text", "value"), [("85", 0.85), ("I'd say 7.5 of 100", 0.075), ("none", None), ("1000", None), ("250", None)]
-)
+@cases(("text", "value"), [("85", 0.85), ("I'd say 7.5 of 100", 0.075), ("none", None), ("1000", None), ("250", None)])
 def test_scores_are_read(text: str, value: float | None) -> None:
     """The first number from 0 to 100."""
     assert parse_score(text) == value

@@ -11,6 +11,7 @@ from hedgerow.lexicon.perception.embedding_reader import Weights, perceived_by, 
 from hedgerow.proxy.clustering import loading
 from hedgerow.proxy.clustering.embeddings import OnnxEncoder
 from hedgerow.proxy.errors import StepFailed
+from tests.support.tables import cases
 
 FLAT = Weights(0.0, np.zeros(2), np.zeros(9), (0.0, 1.0))
 """Hears .5 in every text as a whole."""
@@ -24,7 +25,7 @@ def never(texts):
     raise AssertionError("encoded")
 
 
-@pytest.mark.parametrize("text", ["It was probably Rome.", "almost certain", "I have no idea.", "unlikely"])
+@cases("text", ["It was probably Rome.", "almost certain", "I have no idea.", "unlikely"])
 def test_a_hedged_sentence_is_heard_as_people_read_its_hedge(text):
     """And no embedding is paid for."""
     assert perceived(EmbeddingReader(never), text) == perceive(text).beta

@@ -9,6 +9,7 @@ import pytest
 from hedgerow.lexicon import NO_HEDGE, LexiconFileError, builtin_names, load
 from hedgerow.lexicon.hedges.schema import SLOTS
 from hedgerow.lexicon.hedges.writing import to_json
+from tests.support.tables import cases
 
 HEAD = "version: 1\nhedges:\n"
 
@@ -33,7 +34,7 @@ def test_the_shipped_lexicon_covers_the_range() -> None:
     assert max(b - a for a, b in itertools.pairwise(means)) < 0.05
 
 
-@pytest.mark.parametrize("name", builtin_names())
+@cases("name", builtin_names())
 def test_every_shipped_lexicon_can_word_an_answer(name: str) -> None:
     """Each has a plain assertion, frames for clauses and fragments, and a source for every entry."""
     lexicon = load(name)

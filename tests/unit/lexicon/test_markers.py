@@ -11,6 +11,7 @@ from hedgerow.lexicon import LexiconError, TextTooLong
 from hedgerow.lexicon.perception.markers import find_markers, marker_of, standard
 from hedgerow.lexicon.perception.people import people_read
 from tests.support.hostile import HOSTILE, growth
+from tests.support.tables import cases
 
 MARKED = Path(__file__).parents[2] / "data" / "lexicon" / "markers.jsonl"
 VARIED = MARKED.with_name("varied_markers.jsonl")
@@ -29,7 +30,7 @@ def measured(*halves: str, of: Path = MARKED, key: str = "half") -> tuple[float,
     return right / found_, met / gold
 
 
-@pytest.mark.parametrize(("half", "precision", "recall"), [("tuned", 0.98, 0.985), ("held", 0.97, 0.98)])
+@cases(("half", "precision", "recall"), [("tuned", 0.98, 0.985), ("held", 0.97, 0.98)])
 def test_the_marked_sentences_of_real_answers(half, precision, recall):
     """Those that the rules were mended on, and those that they had never met; tests/data/lexicon/markers.md says how they were drawn."""
     found = measured(half)
@@ -64,7 +65,7 @@ def test_the_marked_sentences_with_varied_words():
     assert found[1] >= 0.975
 
 
-@pytest.mark.parametrize(("written", "name"), [
+@cases(("written", "name"), [
     ("I'm fairly sure", "fairly sure"), ("I am fairly sure that", "fairly sure"), ("Fairly sure", "fairly sure"),
     ("It's likely that", "likely"), ("likely", "likely"), ("We believe", "I believe"), ("think", "I think"),
     ("I don't think", "I do not think"), ("it seems", "seem"), ("to the best of my knowledge", "to the best of my knowledge"),
@@ -77,7 +78,7 @@ def test_wordings_of_one_marker_have_one_name(written, name):
     assert standard(name) == name
 
 
-@pytest.mark.parametrize("text", [
+@cases("text", [
     "You may want to begin as soon as possible.", "May your days be merry.", "Could you say more?", "Make sure it is shut.",
     "Some people believe in ghosts.", "He said to her that it was late.", "A possible cause is age.", "She appeared in two films.",
     "For certain types of wood it fails.", "It deepens my understanding.", "I think of you.", "Certainly, here it is.", "Sure, here it is.",
@@ -106,7 +107,7 @@ def test_what_looks_like_a_marker_and_is_none(text):
     assert marker_of(text) == "<no_hedge>"
 
 
-@pytest.mark.parametrize(("text", "name"), [
+@cases(("text", "name"), [
     ("This could also be a reason.", "could"), ("He realised that it could be an opportunity.", "could"), ("A program could read the note that he wrote.", "could"),
     ("You may need another key.", "may"), ("We may know them.", "may"), ("The pattern in the numbers suggests that it is 1.", "suggest"),
     ("They are unlikely to matter.", "unlikely"), ("This is still speculative.", "speculative"), ("It looks like you are lost.", "looks like"),
@@ -169,7 +170,7 @@ def test_any_text_is_read(text):
         end = marker.end
 
 
-@pytest.mark.parametrize(("text", "name"), [
+@cases(("text", "name"), [
     ("I do not have Smith's private information.", "not have information"), ("I doubt that Anna is unlikely to win.", "doubt that is unlikely"),
     ("It is impossible for Anna to say who won.", "impossible for to say"),
 ])  # fmt: skip
@@ -178,13 +179,13 @@ def test_a_name_holds_no_other_word_of_its_text(text, name):
     assert marker_of(text) == name
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@cases("name", HOSTILE)
 def test_spotting_is_linear(name):
     """What a broken model repeats costs no more than ordinary text of that length."""
     assert growth(find_markers, HOSTILE[name]).is_linear
 
 
-@pytest.mark.parametrize("repeated", ["may ", "could not be ", "not have ", "it is possible to ", "I not think "])
+@cases("repeated", ["may ", "could not be ", "not have ", "it is possible to ", "I not think "])
 def test_spotting_of_nothing_but_markers_is_linear(repeated):
     """A sentence that is one long marker, or many."""
     assert growth(find_markers, lambda n: repeated * (n // len(repeated))).is_linear

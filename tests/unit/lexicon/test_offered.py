@@ -10,14 +10,15 @@ from hedgerow.calibration import Beta
 from hedgerow.lexicon import LexiconError, Retriever, load, offered
 from hedgerow.lexicon.hedges.offered import UNSUITED, Wordings
 from hedgerow.lexicon.hedges.written import written
+from tests.support.tables import cases
 
 
 def test_the_list_of_unsuited_hedges_names_entries_that_there_are() -> None:
     assert {hedge.id for hedge in load()} >= UNSUITED
 
 
-@pytest.mark.parametrize("mean", [0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.79])
-@pytest.mark.parametrize("wordings", ["vetted", "all"])
+@cases("mean", [0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.79])
+@cases("wordings", ["vetted", "all"])
 def test_every_confidence_that_is_hedged_has_a_hedge_near_by(mean: float, wordings: Wordings) -> None:
     """A short list leaves no gap: the nearest is within .06 of the target."""
     (nearest, *_) = Retriever(offered(load(), wordings=wordings)).nearest(Beta.from_mean(mean, 10), 5)
@@ -25,7 +26,7 @@ def test_every_confidence_that_is_hedged_has_a_hedge_near_by(mean: float, wordin
     assert nearest.hedge.register != "casual"
 
 
-@pytest.mark.parametrize("language", ["en", "de", "fr", "es"])
+@cases("language", ["en", "de", "fr", "es"])
 def test_vetted_wordings_are_of_entries_that_there_are(language: str) -> None:
     vetted = written(language).wordings
     assert set(vetted) <= set(load(language=language).by_id)
@@ -41,7 +42,7 @@ def test_nobody_speaks_in_an_impersonal_wording() -> None:
     assert not [text for text in said if {"I", "my", "me", "we"} & set(text.split())]
 
 
-@pytest.mark.parametrize("mean", [0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.89])
+@cases("mean", [0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.89])
 def test_a_bare_name_can_be_worded_at_every_confidence(mean: float) -> None:
     """Of the five hedges that are retrieved one at least goes with an answer without a verb."""
     matches = Retriever(offered(load())).nearest(Beta.from_mean(mean, 10), 5)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from hedgerow.lexicon import Own, builtin_names, load, offered, perceive
+from tests.support.tables import cases
 
 MINE = """version: 1
 extends: en
@@ -88,7 +89,7 @@ def test_the_shipped_lexicon_has_nothing_of_ones_own() -> None:
     assert [Own.of(load(language)) for language in ("en", "de", "fr", "es")] == [None] * 4
 
 
-@pytest.mark.parametrize("name", [name for name in builtin_names() if name not in ("en", "de", "fr", "es")])
+@cases("name", [name for name in builtin_names() if name not in ("en", "de", "fr", "es")])
 def test_every_scale_can_be_used_by_a_route_that_sets_nothing(name: str) -> None:
     """Their words are formal; before, a default route refused them all. What contradicts a statement stays out."""
     kept = offered(load(name))

@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from hedgerow.lexicon import NO_HEDGE, LexiconError, load, perceive
 from hedgerow.lexicon.perception.embedding_reader import style
 from tests.support.hostile import HOSTILE, growth
+from tests.support.tables import cases
 
 
 def mean(text: str) -> float:
     return perceive(text).beta.mean
 
 
-@pytest.mark.parametrize(
+@cases(
     ("less", "more"),
     [
         ("It is unlikely that it was Rome.", "It is likely that it was Rome."),
@@ -66,7 +67,7 @@ def test_an_entry_is_heard_as_people_heard_it() -> None:
     assert (perceived.alpha, perceived.beta) == pytest.approx((entry.alpha, entry.beta))
 
 
-@pytest.mark.parametrize(("text", "people"), [
+@cases(("text", "people"), [
     ("There is a better than even chance that it is Rome.", 0.58), ("It is Rome, with better than even odds.", 0.58), ("There is a 50/50 chance it is Rome.", 0.50),
     ("There's a fifty-fifty chance that it is Rome.", 0.50), ("There is an about even chance that it was Rome.", 0.50), ("The odds are even that it was Rome.", 0.50),
     ("The odds are slight that it was Rome.", 0.14), ("The odds are slim that it was Rome.", 0.14),
@@ -83,7 +84,7 @@ def test_an_opening_hedge_governs_a_short_answer() -> None:
     assert [round(sentence.beta.mean, 2) for sentence in perceived.sentences][1] > 0.9
 
 
-@pytest.mark.parametrize("text", ["", "  \n", "...", "你好，世界", "Привет"])
+@cases("text", ["", "  \n", "...", "你好，世界", "Привет"])
 def test_what_cannot_be_read_is_an_error(text: str) -> None:
     """No silent default."""
     with pytest.raises(LexiconError):
@@ -130,8 +131,8 @@ def test_importing_is_light() -> None:
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-@pytest.mark.parametrize("language", ["en", "de"])
+@cases("name", HOSTILE)
+@cases("language", ["en", "de"])
 def test_perception_is_linear(name: str, language: str) -> None:
     """What a broken model repeats costs no more than ordinary text of that length."""
 
@@ -142,7 +143,7 @@ def test_perception_is_linear(name: str, language: str) -> None:
     assert growth(read, HOSTILE[name]).is_linear
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@cases("name", HOSTILE)
 def test_style_is_linear(name: str) -> None:
     assert growth(style, HOSTILE[name]).is_linear
 

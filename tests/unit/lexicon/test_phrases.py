@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from hedgerow.lexicon import LexiconFileError, builtin_names, load
 from hedgerow.lexicon.hedges.phrases import read_phrases
 from hedgerow.proxy.cli import app
+from tests.support.tables import cases
 
 RUN = CliRunner()
 
@@ -157,7 +158,7 @@ def test_perceive_reads_an_own_lexicon() -> None:
     assert json.loads(done.stdout)["mean"] == pytest.approx(0.55)
 
 
-@pytest.mark.parametrize("name", builtin_names())
+@cases("name", builtin_names())
 def test_every_lexicon_that_ships_passes_its_own_check(name: str) -> None:
     """What `lexicon check` asks of a user's file, it asks of ours, examples included."""
     done = RUN.invoke(app, ["lexicon", "check", name])
@@ -165,7 +166,7 @@ def test_every_lexicon_that_ships_passes_its_own_check(name: str) -> None:
     assert "is perceived as" not in done.stdout or name == "en", done.stdout
 
 
-@pytest.mark.parametrize("name", ["medical", "legal"])
+@cases("name", ["medical", "legal"])
 def test_an_example_words_answers_and_is_read_back(name: str) -> None:
     """At every confidence between .4 and .8 within .22 of it, and exactly at the figure of the hedge that was used."""
     lexicon = load(name)

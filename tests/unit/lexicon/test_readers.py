@@ -8,6 +8,7 @@ from hedgerow.calibration import Beta
 from hedgerow.lexicon import LexiconError, ModelReader, Reader, TextTooLong
 from hedgerow.lexicon.hedges.build import parse_score
 from tests.support.hostile import growth
+from tests.support.tables import cases
 
 
 def reader(*answers: str, passes: int = 1) -> ModelReader:
@@ -39,7 +40,7 @@ def test_some_nonsense_is_left_out() -> None:
     assert perceived(reader("70", "80", "It sounds sure.")).mean == pytest.approx(0.75, abs=0.01)
 
 
-@pytest.mark.parametrize("nonsense", ["", "It sounds sure.", "850", "-", "one hundred", "💯", "1e9 999 1000", "-5"])
+@cases("nonsense", ["", "It sounds sure.", "850", "-", "one hundred", "💯", "1e9 999 1000", "-5"])
 def test_mostly_nonsense_is_an_error(nonsense: str) -> None:
     """No Beta is made up where the models said nothing usable."""
     with pytest.raises(LexiconError, match="no number"):
@@ -76,7 +77,7 @@ def test_an_empty_ensemble_is_refused() -> None:
         reader("70", passes=0)
 
 
-@pytest.mark.parametrize(
+@cases(
     "make",
     [
         lambda n: "1." + "7" * n + "x",

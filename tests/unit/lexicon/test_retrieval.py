@@ -14,6 +14,7 @@ from hedgerow.lexicon import NO_HEDGE, Lexicon, LexiconError, Retriever, load
 from hedgerow.lexicon.hedges.entries import Register
 from hedgerow.lexicon.hedges.quantiles import GRID_ERROR, crossings, query_nodes, w1_refined
 from hedgerow.lexicon.hedges.shortlisting import l1_search
+from tests.support.tables import cases
 
 LEXICON = load()
 DIRECT = Retriever(LEXICON, shortlist=None)
@@ -72,7 +73,7 @@ def test_interpolated_quantiles_keep_their_bound(logit: float, concentration: fl
     assert np.abs(query_nodes(target) - quantile_nodes(target.alpha, target.beta)).sum() < GRID_ERROR
 
 
-@pytest.mark.parametrize("target", [Beta(1e-6, 1e-6), Beta(1e6, 1e6), Beta(0.01, 30.0), Beta(1e5, 1e-6)])
+@cases("target", [Beta(1e-6, 1e-6), Beta(1e6, 1e6), Beta(0.01, 30.0), Beta(1e5, 1e-6)])
 def test_beyond_the_grid_nothing_is_extrapolated(target: Beta) -> None:
     """A Beta at the edges of what is allowed has the vector of the reference, and a nearest hedge."""
     assert (query_nodes(target) == quantile_nodes(target.alpha, target.beta)).all()
@@ -122,7 +123,7 @@ def test_what_is_remembered_is_what_is_measured(
     )
 
 
-@pytest.mark.parametrize("register", ["plain", "formal", "casual"])
+@cases("register", ["plain", "formal", "casual"])
 def test_the_tone_decides_among_near_ties(register: str) -> None:
     """The first hedge near .7 has the tone that was asked for."""
     match = Retriever(LEXICON).nearest(Beta.from_mean(0.7, 11), register=register)[0]  # type: ignore[arg-type]

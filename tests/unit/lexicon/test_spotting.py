@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.lexicon import TextTooLong, perceive, spot
+from tests.support.tables import cases
 
 MARKED = Path(__file__).parents[2] / "data" / "lexicon" / "spotting.txt"
 
@@ -68,7 +69,7 @@ def test_ten_megabytes_are_refused_at_once() -> None:
         perceive("x" * 10_000_000)
 
 
-@pytest.mark.parametrize(
+@cases(
     "phrase",
     [
         "as far as I can confirm",

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from hedgerow.lexicon import perceive
+from tests.support.tables import cases
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "mean"),
     [
         ("I'm only 30% confident.", 0.3), ("I am 20 % sure.", 0.2), ("There is a 5% chance.", 0.05), ("There is a 95% chance it is Paris.", 0.95),
@@ -20,7 +21,7 @@ def test_a_stated_number_is_how_sure_the_text_sounds(text, mean):
     assert perceive(text).beta.mean == pytest.approx(mean, abs=0.01)
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "Water covers 71% of the Earth.",

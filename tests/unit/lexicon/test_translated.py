@@ -5,6 +5,7 @@ import pytest
 from hedgerow.lexicon import NO_HEDGE, Hedge, LexiconError, load, perceive, spot
 from hedgerow.lexicon.hedges.entries import Frame
 from hedgerow.lexicon.perception.translated import languages
+from tests.support.tables import cases
 
 ENTRIES = [hedge for language in ("de", "fr", "es") for hedge in load(language=language) if hedge.frames]
 CLAUSE = {"de": "es war Rom", "fr": "c'était Rome", "es": "fue Roma"}
@@ -18,7 +19,7 @@ def said(frame: Frame, language: str) -> str:
     return f"{text}." if "{" in frame.text else f"{CLAUSE[language]}, {text}."
 
 
-@pytest.mark.parametrize("hedge", ENTRIES, ids=lambda hedge: f"{hedge.language}-{hedge.id}")
+@cases("hedge", ENTRIES, ids=lambda hedge: f"{hedge.language}-{hedge.id}")
 def test_every_frame_is_heard_as_its_own_entry(hedge: Hedge) -> None:
     """What the template rewriter says is perceived at the confidence that it was chosen for, give or take another entry's wording."""
     for frame in hedge.frames:
@@ -27,7 +28,7 @@ def test_every_frame_is_heard_as_its_own_entry(hedge: Hedge) -> None:
         assert perceive(text, hedge.language).beta.mean == pytest.approx(hedge.beta.mean, abs=0.1), text
 
 
-@pytest.mark.parametrize(
+@cases(
     ("language", "text"),
     [("de", "Rom wurde 753 gegründet."), ("fr", "Rome a été fondée en 753."), ("es", "Roma fue fundada en 753.")],
 )
@@ -36,7 +37,7 @@ def test_a_plain_sentence_is_plain(language: str, text: str) -> None:
     assert perceive(text, language).beta == load(language=language)[NO_HEDGE].beta
 
 
-@pytest.mark.parametrize(
+@cases(
     ("language", "doubtful", "sure"),
     [
         ("de", "Es ist nicht sicher wahrscheinlich.", "Es ist wahrscheinlich."),
@@ -78,7 +79,7 @@ def test_boosters_are_told_from_hedges() -> None:
     ]
 
 
-@pytest.mark.parametrize("language", ["it", "", "english", "DE"])
+@cases("language", ["it", "", "english", "DE"])
 def test_an_unknown_language_is_an_error(language: str) -> None:
     """And not perceived as plain."""
     for read in (perceive, spot):

@@ -17,6 +17,7 @@ from hedgerow.proxy.config import Settings, load
 from hedgerow.proxy.config.documents import page
 from hedgerow.proxy.errors import ConfigError
 from hedgerow.proxy.services import services
+from tests.support.tables import cases
 from tests.support.upstream import Upstream, fails, raw
 
 ROOT = Path(__file__).parent.parent.parent.parent
@@ -355,7 +356,7 @@ def test_check_warns_of_requests_that_no_route_takes(tmp_path: Path) -> None:
     assert "default_upstream is 'c'; the upstreams of routes are: a, b" in done.stderr
 
 
-@pytest.mark.parametrize(
+@cases(
     ("route", "fault"),
     [
         ({"policy": {"calls": "ask"}}, "policy.calls is 'ask', which needs `tool_calls: measure`"),

@@ -5,18 +5,18 @@ import hashlib
 import json
 
 import anyio
-import pytest
 
 from hedgerow.proxy.grading import RULES, JudgeGrader
 from hedgerow.proxy.grading.alias import alias_grade
 from hedgerow.proxy.grading.choice import choice_grade
 from hedgerow.proxy.grading.judge import prompt, read_grade
 from hedgerow.proxy.grading.numeric import numeric_grade
+from tests.support.tables import cases
 
 ASKED = "What lives in the sea?\nA) A dog\nB) A whale\nC) An oak\nI) An idea"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("answer", "golds", "wrong", "correct", "reason"),
     [
         ("It was Wilhelm Röntgen, in 1901.", ["Wilhelm Röntgen"], [], 1.0, "contains"),
@@ -34,7 +34,7 @@ def test_alias(answer, golds, wrong, correct, reason):
     assert (graded.correct, graded.reason) == (correct, reason)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("gold", "answer"),
     [("5", "10.5"), ("5", "-5"), ("14", "3.14"), ("500", "$1,500"), ("1", "1,500"), ("3 million", "2.3 million"), ("6", "5/6"), ("30", "12:30"),
      ("2", "v1.2"), ("10", "2^10"), ("Vitamin A", "It is vitamin C."), ("A positive", "B positive"), ("A", "A car"), ("Austria", "Australia"),
@@ -45,7 +45,7 @@ def test_what_only_looks_like_the_right_answer_is_wrong(gold, answer):
     assert alias_grade("Which?", answer, [gold]).correct == 0.0
 
 
-@pytest.mark.parametrize(
+@cases(
     ("gold", "answer"),
     [
         ("1500", "It costs $1,500."),
@@ -75,7 +75,7 @@ def _even(question):
     return hashlib.sha256(question.encode()).digest()[0] % 2 == 0
 
 
-@pytest.mark.parametrize(
+@cases(
     ("answer", "golds", "correct"),
     [
         ("16 - 3 - 4 = 9 eggs, 9 * 2 = $18", ["He sells 9 eggs.\n#### 18"], 1.0),
@@ -101,7 +101,7 @@ def test_numeric_within_a_tolerance():
     assert numeric_grade("", "about 106", ["100"], tolerance=0.05).correct == 0.0
 
 
-@pytest.mark.parametrize(
+@cases(
     "answer",
     ["B", "b", "(B)", "**B**", "B) A whale", "The answer is B.", "Answer: (b)", "I think B is right.", "A whale, I believe.",
      "Not A) but the correct choice is B"],
@@ -111,7 +111,7 @@ def test_choice_taken(answer):
     assert choice_grade(ASKED, answer, ["B"]).correct == 1.0
 
 
-@pytest.mark.parametrize("marks", ["A. B. C. D.", "(A) (B) (C) (D)", "A: B: C: D:", "[A] [B] [C] [D]"])
+@cases("marks", ["A. B. C. D.", "(A) (B) (C) (D)", "A: B: C: D:", "[A] [B] [C] [D]"])
 def test_choices_are_read_in_the_usual_forms(marks):
     asked = "Capital of Norway?\n{} Paris\n{} Rome\n{} Oslo\n{} Bern".format(*marks.split())
     said = "C", "(C)", "final answer: c", "Answer seems to be C.", "(A) is wrong. (C) is right", "Oslo"
@@ -126,13 +126,13 @@ def test_without_choices_an_answer_in_words_is_not_graded():
     assert choice_grade("Capital of Norway?", "The answer is C", ["C"]).correct == 1.0
 
 
-@pytest.mark.parametrize("answer", ["A dog", "C", "None of these.", "The answer is a mystery.", "B or C", ""])
+@cases("answer", ["A dog", "C", "None of these.", "The answer is a mystery.", "B or C", ""])
 def test_choice_not_taken(answer):
     """Another choice, none, or two."""
     assert choice_grade(ASKED, answer, ["B"]).correct == 0.0
 
 
-@pytest.mark.parametrize(
+@cases(
     ("reply", "correct", "reason"),
     [
         ("CORRECT", 1.0, "correct"),

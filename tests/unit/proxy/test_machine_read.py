@@ -9,10 +9,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from benchmarks.fits.reading_acts import read
 from hedgerow.proxy.pipeline.machine_read import is_machine_read
+from tests.support.tables import cases
 
 FORMATS = [
     json.loads(line)
@@ -51,7 +50,7 @@ REQUESTS: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("form", FORMATS, ids=lambda form: str(form["name"]).replace(" ", "-"))
+@cases("form", FORMATS, ids=lambda form: str(form["name"]).replace(" ", "-"))
 def test_a_form_that_a_program_reads(form: dict[str, Any]) -> None:
     said = [{"role": role, "content": form[role]} for role in ("system", "user") if form[role]]
     assert is_machine_read({"messages": said, **form["more"]}, form["answer"])
@@ -84,19 +83,19 @@ def test_sentences_of_real_answers_are_for_people() -> None:
     assert len(bound) <= 0.01 * len(asked)
 
 
-@pytest.mark.parametrize("answer", ANSWERS)
+@cases("answer", ANSWERS)
 def test_an_answer_in_a_form_that_programs_read(answer: str) -> None:
     assert is_machine_read({}, answer)
 
 
-@pytest.mark.parametrize("answer", PROSE)
+@cases("answer", PROSE)
 def test_prose_is_for_people(answer: str) -> None:
     assert not is_machine_read(
         {"messages": [{"role": "user", "content": "What is the capital? Only one of them is right."}]}, answer
     )
 
 
-@pytest.mark.parametrize(
+@cases(
     ("question", "answer", "expected"),
     [
         ("Who launched Hubble?", "NASA", False),
@@ -112,12 +111,12 @@ def test_an_abbreviation_that_answers_a_question_is_not_a_label(question: str, a
     assert is_machine_read({"messages": [{"role": "user", "content": question}]}, answer) is expected
 
 
-@pytest.mark.parametrize("body", REQUESTS)
+@cases("body", REQUESTS)
 def test_a_request_that_binds_the_form_of_its_answer(body: dict[str, Any]) -> None:
     assert is_machine_read(body, "Paris")
 
 
-@pytest.mark.parametrize(
+@cases(
     "question",
     [
         "What is the only mammal that can fly?",
@@ -130,7 +129,7 @@ def test_questions_of_people_bind_nothing(question: str) -> None:
     assert not is_machine_read({"messages": [{"role": "user", "content": question}], "max_tokens": 200}, "Portugal")
 
 
-@pytest.mark.parametrize(
+@cases(
     "hurt",
     [
         "<" * 20_000,

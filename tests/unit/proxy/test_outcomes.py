@@ -6,10 +6,9 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 import hedgerow.proxy
 from hedgerow.proxy.outcomes import Reason, Status, explain
+from tests.support.tables import cases
 
 SOURCE = Path(hedgerow.proxy.__file__).parent
 FOLDERS = ("gateway", "pipeline", "rewriting", "clustering", "signals", "services", "upstreams")
@@ -26,7 +25,7 @@ def codes(tree: ast.AST) -> Iterator[str]:
                     yield value.value
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
+@cases("folder", FOLDERS)
 def test_every_reason_of_the_source_is_known(folder: str) -> None:
     """A step that fails, a guard that refuses and an upstream that errs give a code that people can look up."""
     given = {code for file in (SOURCE / folder).rglob("*.py") for code in codes(ast.parse(file.read_text()))}

@@ -21,6 +21,7 @@ from hedgerow.proxy.config.secret import fault_of
 from hedgerow.proxy.config.upstreams import Upstream
 from hedgerow.proxy.errors import ConfigError
 from hedgerow.proxy.gateway.access import is_admin_key
+from tests.support.tables import cases
 
 ROOT = Path(__file__).parents[3]
 REAL = "c2f0ee5b2cf64d1b9a7e"
@@ -119,7 +120,7 @@ def test_the_settings_above_have_every_secret() -> None:
     assert len({model for model in models(Settings) if "SecretStr" in str(model.model_fields)}) >= 5
 
 
-@pytest.mark.parametrize("kind", SECRETS)
+@cases("kind", SECRETS)
 def test_no_field_of_the_settings_takes_a_bare_secret(kind: Any) -> None:
     """Whoever adds a key with `SecretStr` alone is told here."""
     adapter: TypeAdapter[SecretStr] = TypeAdapter(kind)
@@ -213,7 +214,7 @@ def test_random_secrets_are_taken(data: bytes) -> None:
     assert fault_of(data.hex()) is fault_of(base64.urlsafe_b64encode(data).decode()) is None
 
 
-@pytest.mark.parametrize(
+@cases(
     "used", ["unused", "none", "EMPTY", "sk-own", "ollama", "azure-key", "token-abc123", "correct horse battery staple"]
 )
 def test_what_local_servers_are_given_is_taken(used: str) -> None:
@@ -221,7 +222,7 @@ def test_what_local_servers_are_given_is_taken(used: str) -> None:
     assert fault_of(used) is None
 
 
-@pytest.mark.parametrize("sent", ["", " ", REAL])
+@cases("sent", ["", " ", REAL])
 def test_nothing_is_never_the_admin_key(sent: str) -> None:
     """Neither nothing sent, nor nothing configured: they would be equal."""
     assert not is_admin_key(sent, None)
@@ -229,7 +230,7 @@ def test_nothing_is_never_the_admin_key(sent: str) -> None:
     assert is_admin_key(sent, SecretStr(REAL)) is (sent == REAL)
 
 
-@pytest.mark.parametrize("pattern", ["", "*", "?*", "secret"])
+@cases("pattern", ["", "*", "?*", "secret"])
 def test_a_missing_header_matches_no_route(pattern: str) -> None:
     """A pattern that matches everything still wants the header to be there."""
     route = Settings(**FULL | {"routes": [{"name": "r", "upstream": "http", "match": {"headers": {"X-Team": pattern}}}]}).routes[0]  # fmt: skip

@@ -12,6 +12,7 @@ from hedgerow.calibration.promises.testing import (
     binomial_p_value,
     clopper_pearson_upper,
 )
+from tests.support.tables import cases
 
 
 def test_the_binomial_bound_has_the_values_of_the_tables() -> None:
@@ -39,7 +40,7 @@ def _shapes(rng: np.random.Generator, runs: int, n: int) -> dict[str, np.ndarray
     }
 
 
-@pytest.mark.parametrize("n", [20, 300])
+@cases("n", [20, 300])
 def test_the_betting_bound_is_too_small_as_rarely_as_it_says(n: int) -> None:
     """At most one in ten, but for the noise of 300 runs, whatever the shape; and it comes closer with more values."""
     means = {

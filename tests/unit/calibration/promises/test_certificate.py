@@ -12,6 +12,7 @@ import pytest
 from hedgerow.calibration.errors import RangeError
 from hedgerow.calibration.promises.certificate import Certificate, CertificateError, Promise, ServingThresholds
 from hedgerow.calibration.promises.wishes import parse
+from tests.support.tables import cases
 
 KEY = b"the audit's key"
 THRESHOLDS = ServingThresholds(answer=0.3, plain=0.95, worded=((0.6, 0.6), (0.8, 0.9)))
@@ -70,7 +71,7 @@ def test_json_there_and_back() -> None:
     assert json.loads(sealed.to_json())["promises"][0]["promise"] == "plain_wrong <= 5 %"
 
 
-@pytest.mark.parametrize(
+@cases(
     "change",
     [
         {"thresholds": replace(THRESHOLDS, plain=0.5, worded=())},
@@ -98,7 +99,7 @@ def test_a_checksum_is_not_a_signature() -> None:
     assert CERTIFICATE.sealed(KEY).check_seal(b"another key") == "altered"
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     ["", "[]", "{}", "null", '{"schema": 99}', '{"schema": "1"}', CERTIFICATE.to_json().replace('"answer"', '"reply"'),
      CERTIFICATE.to_json().replace('"issued_at": "2026', '"issued_at": "20x6'), CERTIFICATE.to_json().replace("0.3", "null", 1),
@@ -111,9 +112,7 @@ def test_what_is_not_a_certificate_is_refused(text: str) -> None:
         Certificate.from_json(text)
 
 
-@pytest.mark.parametrize(
-    "thresholds", [(0.5, 0.4, ()), (0.0, 0.8, ((0.8, 0.9),)), (0.0, None, ((0.8, 0.7),)), (1.5, None, ())]
-)
+@cases("thresholds", [(0.5, 0.4, ()), (0.0, 0.8, ((0.8, 0.9),)), (0.0, None, ((0.8, 0.7),)), (1.5, None, ())])
 def test_thresholds_that_contradict_each_other_are_refused(thresholds: tuple[float, float | None, tuple[()]]) -> None:
     """Plain below answered, words surer than their confidence, outside [0, 1]."""
     with pytest.raises(RangeError):

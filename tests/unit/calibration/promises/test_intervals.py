@@ -11,6 +11,7 @@ from hedgerow.calibration import Beta, FittedMap
 from hedgerow.calibration.errors import NotEnoughData
 from hedgerow.calibration.fitted import interval, learn_intervals
 from hedgerow.calibration.fitting import fit_map
+from tests.support.tables import cases
 
 
 def labelled(n, seed=1, samples=10):
@@ -25,7 +26,7 @@ def width(fitted, raw):
     return high - low
 
 
-@pytest.mark.parametrize("raw", [0.2, 0.5, 0.8])
+@cases("raw", [0.2, 0.5, 0.8])
 def test_it_is_wide_where_labels_are_few(raw):
     widths = [
         np.mean([width(fit_map("venn-abers", *labelled(n, seed), folds=0), raw) for seed in range(8)])

@@ -11,6 +11,7 @@ from hedgerow.calibration.errors import CalibrationError, RangeError
 from hedgerow.calibration.promises.learning import Outcome, learn, two_digits
 from hedgerow.calibration.promises.testing import THRESHOLDS, start_levels
 from hedgerow.calibration.promises.wishes import Wish, parse_all
+from tests.support.tables import cases
 
 RUNS = 150
 LEVEL = 0.1
@@ -65,8 +66,8 @@ def rate(shape: str, wishes: tuple[Wish, ...], n: int) -> tuple[float, float]:
     return false / RUNS, granted / RUNS
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize(
+@cases("shape", SHAPES)
+@cases(
     "wishes",
     [["plain_wrong <= 10%"], ["plain_wrong <= 10%", "worded(>= .7) wrong <= 20%", "answered_wrong <= 40%", "plain_and_wrong <= 8%"]],
     ids=["one", "four"],
@@ -192,7 +193,7 @@ def test_the_labels_that_are_named_suffice_more_often_than_not() -> None:
     assert granted / asked > 0.6
 
 
-@pytest.mark.parametrize(
+@cases(
     ("confidence", "correct", "wishes", "said"),
     [
         ([0.9, 0.8] * 50, [0] * 100, ["plain_wrong <= 5%"], "more labels would not change that"),
@@ -240,7 +241,7 @@ def test_copies_drawn_at_random_are_not_evidence_either() -> None:
     assert learn(sure, np.ones(1500), wishes).certified
 
 
-@pytest.mark.parametrize(("confidence", "correct", "level"), [([1.2], [1], 0.05), ([0.5], [2], 0.05), ([0.5], [1], 0.0), ([np.nan], [1], 0.1)])  # fmt: skip
+@cases(("confidence", "correct", "level"), [([1.2], [1], 0.05), ([0.5], [2], 0.05), ([0.5], [1], 0.0), ([np.nan], [1], 0.1)])  # fmt: skip
 def test_values_out_of_range_are_refused(confidence: list[float], correct: list[float], level: float) -> None:
     """Before anything is computed."""
     with pytest.raises(RangeError):

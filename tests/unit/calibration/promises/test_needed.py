@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from hedgerow.calibration.promises.learning import learn, smallest_size
 from hedgerow.calibration.promises.wishes import parse_all
+from tests.support.tables import cases
 
 
-@pytest.mark.parametrize(("n", "wrong"), [(3000, 135), (3000, 120), (1000, 40), (400, 8)])
+@cases(("n", "wrong"), [(3000, 135), (3000, 120), (1000, 40), (400, 8)])
 def test_answers_of_one_confidence_need_little_more_than_one_test_that_knows_their_share(n: int, wrong: int) -> None:
     """Also where the share is near the limit: 4.5 % of 5 % takes 11,000 labels at the least, not 190,000."""
     labels = np.concatenate([np.zeros(wrong), np.ones(n - wrong)])

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from hedgerow.calibration.errors import RangeError, ShapeError
 from hedgerow.calibration.promises.watching import CONFIDENCE, watch, watch_groups
+from tests.support.tables import cases
 
 LOSS = st.sampled_from([0.0, 0.3, 1.0])
 DRAWN = st.sampled_from([0.1, 0.25, 1.0])
@@ -134,7 +135,7 @@ def test_many_groups_that_keep_the_promise_are_accused_at_most_as_often_as_one()
     assert any_alarm < 19
 
 
-@pytest.mark.parametrize(
+@cases(
     ("arguments", "error", "what"),
     [
         ({"wrong": [1.2]}, RangeError, "wrong"),

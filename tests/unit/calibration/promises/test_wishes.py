@@ -6,9 +6,10 @@ import pytest
 
 from hedgerow.calibration.promises.wishes import SAYABLE, Wish, WishError, parse, parse_all
 from tests.support.hostile import HOSTILE
+from tests.support.tables import cases
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "wish"),
     [
         ("plain_wrong <= 5%", Wish("plain", 0.05)),
@@ -28,13 +29,13 @@ def test_the_same_wish_in_several_words(text: str, wish: Wish) -> None:
     assert parse(wish.text) == wish
 
 
-@pytest.mark.parametrize("line", SAYABLE)
+@cases("line", SAYABLE)
 def test_what_the_message_offers_can_be_said(line: str) -> None:
     """A message that offers what is then refused helps nobody."""
     assert parse(line.split("   ")[0])
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "why"),
     [
         ("plain_wrong <= 5", "write 5% or 0.05"),
@@ -65,7 +66,7 @@ def test_several_wishes_come_out_in_the_order_of_their_sets() -> None:
     assert [wish.subject for wish in wishes] == ["answered", "worded", "plain"]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("texts", "why"),
     [
         (["plain_wrong <= 5%", "plain_wrong <= 10%"], "contradict each other"),
@@ -80,7 +81,7 @@ def test_wishes_that_cannot_be_had_together(texts: list[str], why: str) -> None:
         parse_all(texts)
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@cases("name", HOSTILE)
 def test_hostile_texts_are_refused(name: str) -> None:
     """In no time, and without all of the text in the message."""
     with pytest.raises(WishError) as refused:

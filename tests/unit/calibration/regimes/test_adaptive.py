@@ -18,6 +18,7 @@ from hedgerow.calibration.regimes.adaptive import fit_adaptive
 from hedgerow.calibration.regimes.drawings import Drawings, paths
 from hedgerow.calibration.regimes.plain import PLAIN, plain_features
 from hedgerow.calibration.regimes.states import judged
+from tests.support.tables import cases
 
 ALONE = (-1.0, 1.2, -0.4, 0.3, 0.4, -0.2)
 COUNTS = AdaptiveMap(ALONE, budget=10, share=0.6)
@@ -162,7 +163,7 @@ def test_what_cannot_be_learned_from_is_refused_with_its_numbers():
         fit_adaptive(replace(one, prompt=np.zeros(200, np.int64)))
 
 
-@pytest.mark.parametrize(
+@cases(
     "change", [{"alone": (1.0,)}, {"full": (1.0,)}, {"budget": 0}, {"share": 1.0}, {"price": -1.0}, {"strength": 0.0}]
 )
 def test_a_damaged_map_is_refused_when_it_is_made(change):

@@ -10,6 +10,7 @@ from hedgerow.calibration.regimes.direct import DirectEstimator, worth
 from hedgerow.calibration.regimes.discovery import Columns, discover, mean_gap
 from hedgerow.calibration.regimes.features import find_centres, kernel, linear
 from hedgerow.calibration.regimes.vectors import squared_distances
+from tests.support.tables import cases
 
 
 def clusters(n, seed, shift=1.2, d=8):
@@ -90,7 +91,7 @@ def test_equal_questions_never_stand_on_both_sides_of_a_fold():
         assert len(set(estimator._fold[prompt == number])) == 1
 
 
-@pytest.mark.parametrize(("slope", "bounded"), [(3.0, 2.0), (1.2, 1.2), (-1.0, 0.0)])
+@cases(("slope", "bounded"), [(3.0, 2.0), (1.2, 1.2), (-1.0, 0.0)])
 def test_a_bounded_slope_leaves_the_mean_that_of_the_outcomes(slope, bounded):
     """Shifts that are worth more or less than the bounds allow; the mean was off by .046 and .035 with the bias of the unbounded slope."""
     rng = np.random.default_rng(4)

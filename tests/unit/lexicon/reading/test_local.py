@@ -15,6 +15,7 @@ from hedgerow.lexicon.reading import parsing
 from hedgerow.lexicon.reading.local import read
 from hedgerow.lexicon.reading.reading import Reading
 from tests.support.hostile import HOSTILE, MARKED, NASTY, growth
+from tests.support.tables import cases
 
 MARKDOWN = """Yes, **Marie Curie** was born in Warsaw in 1867. See https://example.org/a_b for more.
 
@@ -100,7 +101,7 @@ def test_the_parse_points_into_the_text() -> None:
     assert reading.sentences[0].tokens[words["she"].head] == words["wrote"]
 
 
-@pytest.mark.parametrize("make", [pytest.param(make, id=name) for name, make in (HOSTILE | MARKED).items()])
+@cases("make", [pytest.param(make, id=name) for name, make in (HOSTILE | MARKED).items()])
 def test_time_grows_with_the_length(make: object) -> None:
     assert growth(lambda text: read(text, "Who was it?", "en"), make).is_linear
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from hedgerow.lexicon.text.claims import MOST, claims
 from hedgerow.lexicon.text.clauses import clauses, subject_of
 from hedgerow.lexicon.text.sentences import sentences
+from tests.support.tables import cases
 
 
 def parts(sentence: str, language: str = "en") -> list[tuple[str, str]]:
@@ -35,7 +34,7 @@ def test_a_clause_with_a_subject_of_its_own_needs_none() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@cases(
     "sentence",
     [
         "She wrote novels and plays about women.",  # a noun that looks like a verb, in another tense

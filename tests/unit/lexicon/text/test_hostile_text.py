@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 
-import pytest
 from hypothesis import given
 
 from hedgerow.lexicon.text.claims import claims
@@ -16,6 +15,7 @@ from hedgerow.lexicon.text.sentences import pieces, sentence_spans, sentences
 from hedgerow.lexicon.text.shape import shape
 from hedgerow.lexicon.text.words import tokenize
 from tests.support.hostile import HOSTILE, MARKED, NASTY, growth
+from tests.support.tables import cases
 
 READERS: dict[str, Callable[[str], object]] = {
     "pieces": pieces, "sentence_spans": sentence_spans, "tokenize": tokenize, "shape": shape,
@@ -25,7 +25,7 @@ READERS: dict[str, Callable[[str], object]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("reader", READERS)
+@cases("reader", READERS)
 def test_time_grows_with_the_length(reader: str) -> None:
     for make in (HOSTILE | MARKED).values():
         assert growth(READERS[reader], make).is_linear

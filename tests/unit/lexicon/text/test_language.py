@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from hedgerow.lexicon.text.language import known_language_of, language_of
+from tests.support.tables import cases
 
 BY_THEMSELVES = [
     ("en", "It was Paris."), ("en", "Einstein flunked maths."), ("en", "東京 (Tokyo) is the capital."),
@@ -30,17 +29,17 @@ WITH_QUESTION = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("language", "text"), BY_THEMSELVES)
+@cases(("language", "text"), BY_THEMSELVES)
 def test_a_text_that_shows_its_language(language: str | None, text: str) -> None:
     assert language_of(text) == language
 
 
-@pytest.mark.parametrize(("language", "text", "question"), WITH_QUESTION)
+@cases(("language", "text", "question"), WITH_QUESTION)
 def test_a_short_answer_takes_the_language_of_its_question(language: str, text: str, question: str) -> None:
     assert language_of(text, question) == language
 
 
-@pytest.mark.parametrize("text", ["To był Kopernik, tak się wydaje.", "東京です。", "Łódź", "Bu onun kitabı değil."])
+@cases("text", ["To był Kopernik, tak się wydaje.", "東京です。", "Łódź", "Bu onun kitabı değil."])
 def test_what_cannot_be_taken_apart_is_unknown(text: str) -> None:
     assert known_language_of(text) is None
 
@@ -61,12 +60,12 @@ def test_no_other_language_is_taken_for_one_that_has_hedges() -> None:
     assert [code for code, text in other if known_language_of(text, "What is it called?")] == ["gl", "no", "mixed"]
 
 
-@pytest.mark.parametrize("text", [text for code, text in SAMPLES if code in SIGNS])
+@cases("text", [text for code, text in SAMPLES if code in SIGNS])
 def test_a_formula_is_in_no_foreign_language(text: str) -> None:
     assert known_language_of(text) in ("en", None)
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "Gabriel García Márquez", "Beyoncé", "Newton discovered gravity.", "William Lewis hid Olivia on North Brother Island.", "Water boils faster uphill.", "Snow covers everything.", "São Paulo",
@@ -78,7 +77,7 @@ def test_english_with_foreign_names_stays_english(text: str) -> None:
     assert known_language_of(text, "What is it called?") == "en"
 
 
-@pytest.mark.parametrize(
+@cases(
     "name", ["Vincent van Gogh.", "Leonardo da Vinci.", "Otto von Bismarck", "Rio de Janeiro.", "José de San Martín."]
 )
 def test_a_name_with_small_words_takes_the_language_of_its_question(name: str) -> None:

@@ -21,6 +21,7 @@ from hedgerow.proxy.audit.verify import verify as verified
 from hedgerow.proxy.cli import app
 from hedgerow.proxy.config import Audit
 from hedgerow.proxy.monitoring.logs import _json_line
+from tests.support.tables import cases
 from tests.unit.proxy.audit.conftest import Store, entry
 
 
@@ -116,7 +117,7 @@ ALTERED: list[tuple[str, list[tuple[int, str]]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("statement", "found"), ALTERED, ids=[statement for statement, _ in ALTERED])
+@cases(("statement", "found"), ALTERED, ids=[statement for statement, _ in ALTERED])
 def test_every_change_is_found_and_placed(shared: Store, statement: str, found: list[tuple[int, str]]) -> None:
     """By route and place; the rows around it are not blamed."""
     engine = sa.create_engine(shared.settings.url)

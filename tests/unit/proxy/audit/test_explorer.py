@@ -14,6 +14,7 @@ from hedgerow.proxy.audit.explorer import Filter, Place, requests
 from hedgerow.proxy.audit.hours import sum_up_next
 from hedgerow.proxy.audit.tables import answers, texts, verdicts
 from hedgerow.proxy.config import Audit
+from tests.support.tables import cases
 
 
 def row(name: str, at: float, **values: Any) -> dict[str, Any]:
@@ -92,7 +93,7 @@ def test_pages_follow_each_other_without_gap_or_repeat(connection: sa.Connection
     assert after is None
 
 
-@pytest.mark.parametrize("text", ["", "_", "x_y", "1.0", "DROP TABLE"])
+@cases("text", ["", "_", "x_y", "1.0", "DROP TABLE"])
 def test_what_is_not_a_place_begins_at_the_newest(text: str) -> None:
     """An address is what anybody types."""
     assert Place.read(text) is None

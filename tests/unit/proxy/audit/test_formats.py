@@ -10,6 +10,7 @@ import pytest
 
 from hedgerow.proxy.audit.formats import MOMENT, form_of, forms
 from hedgerow.proxy.errors import InputError
+from tests.support.tables import cases
 
 COLUMNS = {"id": "text", "confidence": "float", "tokens": "int", "question": "text"}
 ROWS = [
@@ -40,8 +41,8 @@ def test_csv_runs_nothing_in_a_spreadsheet() -> None:
     assert (empty.end()).decode().strip() == "id,confidence,tokens,question"
 
 
-@pytest.mark.parametrize("before", ["", "\n", "\r\n", "\t", " ", "\xa0", "\u200b", "\ufeff", "\x00", "\u2028", "\n \n"])
-@pytest.mark.parametrize("sign", "=+-@＝＋－＠﹦﹢﹣﹫−")
+@cases("before", ["", "\n", "\r\n", "\t", " ", "\xa0", "\u200b", "\ufeff", "\x00", "\u2028", "\n \n"])
+@cases("sign", "=+-@＝＋－＠﹦﹢﹣﹫−")
 def test_no_form_of_a_formula_is_run(before: str, sign: str) -> None:
     """In any width, and behind what a spreadsheet does not see."""
     text = f"{before}{sign}cmd|' /C calc'!A0"
@@ -50,7 +51,7 @@ def test_no_form_of_a_formula_is_run(before: str, sign: str) -> None:
     assert line["question"] == f"'{text}"
 
 
-@pytest.mark.parametrize("text", ["a=b", "1 + 1", "Who?\n- me", "", "'", "“=”", "e-mail@example.org"])
+@cases("text", ["a=b", "1 + 1", "Who?\n- me", "", "'", "“=”", "e-mail@example.org"])
 def test_other_texts_stay_as_they_are(text: str) -> None:
     """Signs in the middle run nothing."""
     form = form_of("csv", {"question": "text"})

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Sequence
 
 import anyio
-import pytest
 
 from hedgerow.proxy.audit.gathering import Gathering
 from hedgerow.proxy.errors import StoreError
+from tests.support.tables import cases
 
 
 class Writing:
@@ -51,7 +51,7 @@ def test_a_failure_reaches_all_who_shared_the_write_and_nobody_else() -> None:
     anyio.run(work)
 
 
-@pytest.mark.parametrize("leaves", [0, 1, 2])
+@cases("leaves", [0, 1, 2])
 def test_one_who_leaves_takes_nobody_along(leaves: int) -> None:
     """Whether it is the one who writes for all, one whose write is under way, or one who waits for the next."""
 

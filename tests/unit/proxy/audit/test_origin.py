@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from typing import Any
 
-import pytest
 from pydantic import SecretStr
 
 from hedgerow.proxy.audit.engine import open_engine
 from hedgerow.proxy.audit.entry import Entry, Texts
 from hedgerow.proxy.audit.retention import DAY_S, erase, purge
 from hedgerow.proxy.audit.rows import prepare, user_hash
+from tests.support.tables import cases
 from tests.unit.proxy.audit.conftest import Store
 from tests.unit.proxy.audit.test_chain import verify
 from tests.unit.proxy.audit.test_retention import settings
@@ -40,9 +40,7 @@ def test_the_user_goes_before_the_conversation_and_a_question_is_the_same_whatev
     assert origin(entry("a", question="")) == (None, None)
 
 
-@pytest.mark.parametrize(
-    ("level", "key", "told"), [("none", b"", False), ("none", b"k" * 32, True), ("hashed", b"", True)]
-)
+@cases(("level", "key", "told"), [("none", b"", False), ("none", b"k" * 32, True), ("hashed", b"", True)])
 def test_what_is_said_in_a_text_has_a_pseudonym_only_where_it_may_be_recognised(
     level: Any, key: bytes, told: bool
 ) -> None:

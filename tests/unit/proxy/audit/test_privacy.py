@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from hedgerow.proxy.audit.entry import Texts
 from hedgerow.proxy.audit.privacy import hashed, kept, redact
 from tests.support.hostile import growth
+from tests.support.tables import cases
 from tests.unit.proxy.audit.conftest import Store, entry
 
 SAID = Texts("My mail is ada@example.org.", "Ada's is ada@example.org.", None, None, ("ada@example.org", "none"))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "expected"),
     [
         ("Write to ada.lovelace+x@mail.example.co.uk!", "Write to [email]!"),
@@ -45,7 +46,7 @@ def test_what_identifies_is_taken_out(text: str, expected: str) -> None:
     assert redact(text) == expected
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "Canberra, founded in 1913, has 456,692 inhabitants.",
@@ -69,7 +70,7 @@ def test_redacting_twice_changes_nothing_more(text: str) -> None:
     assert redact(once) == once
 
 
-@pytest.mark.parametrize("piece", ["1 2-", "a@", "a.", "0-", "AB12 ", ":a", "+1(", "sk-", "://a", "token"])
+@cases("piece", ["1 2-", "a@", "a.", "0-", "AB12 ", ":a", "+1(", "sk-", "://a", "token"])
 def test_redaction_takes_time_in_proportion(piece: str) -> None:
     """Of what looks like the beginning of everything."""
     assert growth(redact, lambda n: piece * (n // len(piece))).is_linear

@@ -18,6 +18,7 @@ from hedgerow.proxy.audit.queries import Period
 from hedgerow.proxy.audit.tables import answers, texts, verdicts
 from hedgerow.proxy.config import Audit
 from hedgerow.proxy.monitoring import figures
+from tests.support.tables import cases
 
 NOW = time.time()
 DAY = 86_400.0
@@ -123,7 +124,7 @@ def test_confidences_fall_into_their_cells(connection: sa.Connection) -> None:
     assert calibrated[19] == 1
 
 
-@pytest.mark.parametrize(("name", "number"), [("24h", 24), ("7d", 28), ("30d", 30)])
+@cases(("name", "number"), [("24h", 24), ("7d", 28), ("30d", 30)])
 def test_the_last_bucket_ends_now(name: str, number: int) -> None:
     """No stretch that has hardly begun looks like a collapse of traffic."""
     buckets = figures.buckets_of(name, NOW, None)
@@ -131,7 +132,7 @@ def test_the_last_bucket_ends_now(name: str, number: int) -> None:
     assert buckets.starts[-1] + buckets.seconds == pytest.approx(NOW)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("age", "seconds", "number"),
     [(0.0, 60.0, 10), (40.0, 60.0, 10), (25 * 60.0, 60.0, 25), (3 * 3600.0, 900.0, 12), (40 * 3600.0, 10800.0, 14)],
 )

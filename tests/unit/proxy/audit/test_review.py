@@ -20,6 +20,7 @@ from hedgerow.proxy.audit.queries import Period
 from hedgerow.proxy.audit.review import Level, Order, is_picked, review_queue
 from hedgerow.proxy.audit.store import AuditStore
 from hedgerow.proxy.audit.verdicts import PICKED, Verdict
+from tests.support.tables import cases
 from tests.unit.proxy.audit.conftest import Store, entry
 
 TEXTS = Texts(question="Q?", draft="A.", answer="Probably A.")
@@ -84,7 +85,7 @@ def test_mixed_picks_among_one_half_of_the_ids_and_draws_from_the_other(store: S
     assert len(asked) == 10
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "order", "picked"),
     [
         ("hr_" + "0" * 11 + "8" + "0" * 15, "mixed", True),

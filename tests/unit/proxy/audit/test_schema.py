@@ -22,6 +22,7 @@ from hedgerow.proxy.audit.schema import HEAD, MIGRATIONS, migrate, version
 from hedgerow.proxy.audit.tables import active_maps, answers, metadata, verdicts
 from hedgerow.proxy.config import Audit
 from hedgerow.proxy.errors import StoreError
+from tests.support.tables import cases
 
 ONE_MAP_A_ROUTE = (
     "DROP TABLE active_maps",
@@ -185,9 +186,7 @@ def test_a_new_file_that_another_process_is_setting_up_is_waited_for(tmp_path: P
             assert third.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
-@pytest.mark.parametrize(
-    "url", ["sqlite:////proc/nowhere/a.db", "not an address", "nosuchdatabase://x/y", "postgresql://127.0.0.1:1/x"]
-)
+@cases("url", ["sqlite:////proc/nowhere/a.db", "not an address", "nosuchdatabase://x/y", "postgresql://127.0.0.1:1/x"])
 def test_a_store_that_cannot_be_opened_says_so(url: str) -> None:
     """One sentence, at the start."""
     with pytest.raises(StoreError, match="cannot be opened"):

@@ -3,10 +3,10 @@
 import subprocess
 import sys
 
-import pytest
 from typer.testing import CliRunner
 
 from hedgerow.proxy.cli import COMMANDS, app
+from tests.support.tables import cases
 
 
 def test_the_list_of_commands_imports_none_of_them():
@@ -19,7 +19,7 @@ def test_the_list_of_commands_imports_none_of_them():
     assert out.split()[-2:] == ["False", "False"]
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@cases("name", COMMANDS)
 def test_every_command_explains_itself(name):
     shown = CliRunner().invoke(app, [name, "--help"])
     assert shown.exit_code == 0, shown.output

@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from hedgerow.proxy.clustering.agreement import agreeing, agreement
 from hedgerow.proxy.clustering.core_words import read_asked, read_core
+from tests.support.tables import cases
 
 MOUSE = "Mickey Mouse was first drawn by Ub Iwerks in 1927, and shown in thirty films."
 
 
-@pytest.mark.parametrize(
+@cases(
     ("question", "answers"),
     [
         ("Who first drew Mickey Mouse?", {"ub", "iwerk"}),
@@ -25,7 +26,7 @@ def test_what_answers_depends_on_what_is_asked(question: str, answers: set[str])
     assert min(weights[word] for word in answers) > max(others)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("question", "draft", "same", "different"),
     [
         (
@@ -68,7 +69,7 @@ def test_any_two_texts_agree_with_a_probability_that_has_no_order(question: str,
     assert there == pytest.approx(back)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("question", "draft", "other"),
     [
         (
@@ -88,7 +89,7 @@ def test_who_denies_it_in_the_same_words_does_not_say_the_same(question: str, dr
     assert denied < 0.1 < 0.5 < said
 
 
-@pytest.mark.parametrize(
+@cases(
     ("question", "one", "other", "another"),
     [
         ("What population did it have in 2016?", "It had a population of 8,184 then, by the census of the state.", "8184.", "8,506."),
@@ -138,7 +139,7 @@ def test_who_gives_no_answer_bears_none_out() -> None:
     assert declines < 0.1 < 0.5 < says
 
 
-@pytest.mark.parametrize(
+@cases(
     ("question", "draft", "same", "different"),
     [
         (

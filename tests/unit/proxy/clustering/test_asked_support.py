@@ -12,6 +12,7 @@ from hedgerow.proxy.clustering.asked_support import AskedSupport, prompt, read_v
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.types import ClaimSupport
 from tests.support.hostile import growth
+from tests.support.tables import cases
 
 QUESTION = "Who was Ada Lovelace?"
 TEXTS = ("She was born in London.", "She wrote the first published program.")
@@ -45,7 +46,7 @@ def test_one_reply_tells_of_each_claim_which_answers_say_it() -> None:
     assert born.mean > by_words[0].mean
 
 
-@pytest.mark.parametrize(
+@cases(
     "reply",
     ["", "I cannot help with that.", '["ssn"]', '["ssn", "nc"]', '["ssn", "ncx"]', '["ssn", 3]', '{"0": "ssn"}', '["ssn", "ncn", "nnn"]', "[" * 5000 + '"'],
 )  # fmt: skip
@@ -85,12 +86,12 @@ def test_long_answers_and_claims_are_cut() -> None:
     assert len(prompt(QUESTION, ("x" * 50_000,), ("y" * 50_000,))) < 7000
 
 
-@pytest.mark.parametrize("reply", ['Here: ["snc"]', '["snc"] follows from [1] and [2]', '[1] says so:\n[ "snc" ]'])
+@cases("reply", ['Here: ["snc"]', '["snc"] follows from [1] and [2]', '[1] says so:\n[ "snc" ]'])
 def test_letters_are_read_in_order(reply: str) -> None:
     assert read_verdicts(reply, 1, 3) == [(True, None, False)]
 
 
-@pytest.mark.parametrize("repeated", ['["', '"]', '[ "a" ', "[", '" '])
+@cases("repeated", ['["', '"]', '[ "a" ', "[", '" '])
 def test_reading_a_reply_is_linear(repeated: str) -> None:
     """A reply is read on the event loop: what a broken judge repeats must not hold up every other request."""
 

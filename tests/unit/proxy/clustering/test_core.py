@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-
 from hedgerow.proxy.clustering.rules import judge_pair
+from tests.support.tables import cases
 
 QUESTION = "Who first drew Mickey Mouse?"
 LONG = "Mickey Mouse was first drawn by Ub Iwerks in 1927, and Walt Disney supplied the voice. He did not draw the later films."
 
 
-@pytest.mark.parametrize(
+@cases(
     ("question", "short", "long", "same"),
     [
         (QUESTION, "Ub Iwerks", LONG, True),
@@ -26,7 +25,7 @@ def test_a_short_answer_is_the_sentence_that_answers(question: str, short: str, 
     assert (judge_pair(question, long, short).same is True) == same
 
 
-@pytest.mark.parametrize(
+@cases(
     ("question", "short", "sentence", "same"),
     [
         # what denies something in another clause, or in the question's own words, denies nothing of the answer

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from hedgerow.proxy.clustering.declining import declines
+from tests.support.tables import cases
 
 
-@pytest.mark.parametrize(
+@cases(
     "answer",
     [
         "I don't know.",
@@ -24,7 +23,7 @@ def test_who_does_not_know_gives_no_answer(answer: str) -> None:
     assert declines(answer)
 
 
-@pytest.mark.parametrize(
+@cases(
     "answer",
     [
         "I couldn't find any information on Jimmie Ross, but Edwyn Collins played the bass guitar.",
@@ -45,7 +44,7 @@ def test_what_answers_all_the_same_or_says_that_nobody_knows_is_an_answer(answer
     assert not declines(answer)
 
 
-@pytest.mark.parametrize("declined", ["I don't know.", "I cannot verify it.", "I'm not aware of that."])
+@cases("declined", ["I don't know.", "I cannot verify it.", "I'm not aware of that."])
 def test_an_answer_behind_it_makes_it_one(declined: str) -> None:
     assert declines(declined)
     assert not declines(f"{declined} It was founded in 1979.")

@@ -11,6 +11,7 @@ from hedgerow.proxy.clustering.prior import EmbeddingPrior
 from hedgerow.proxy.clustering.rules import judge_pair
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.types import Clustering
+from tests.support.tables import cases
 
 
 def test_the_commonest_wording_speaks_for_the_cluster() -> None:
@@ -28,7 +29,7 @@ def test_a_draft_from_another_cluster_is_refused() -> None:
         Clustering(((0, 1), (2,)), draft=2)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("question", "a", "b", "same"),
     [
         (

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.proxy.clustering.fields import MOST_FIELDS, agreement, leaves, path_name, representative
+from tests.support.tables import cases
 
 QUESTION = "Tell me about Australia."
 DRAFT = {
@@ -43,7 +44,7 @@ def test_arrays_are_matched_by_content() -> None:
     assert named(["a", "b", "b"], ["b", "a"])["$[2]"] == [0.0]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("a", "b", "same"),
     [
         (48.8566, 48.86, True),

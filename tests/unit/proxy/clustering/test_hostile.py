@@ -14,6 +14,7 @@ from hedgerow.proxy.clustering.rules import judge_pair
 from hedgerow.proxy.clustering.support import support
 from hedgerow.proxy.errors import StepFailed
 from tests.support.hostile import HOSTILE, LIMIT_S, growth, seconds
+from tests.support.tables import cases
 
 
 def _nine(text: str) -> list[str]:
@@ -21,12 +22,12 @@ def _nine(text: str) -> list[str]:
     return [f"{text[i:]} {chr(97 + i)}q" for i in range(9)]
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@cases("name", HOSTILE)
 def test_normal_forms_are_linear(name):
     assert growth(lambda text: normalise(text, "Is it?"), HOSTILE[name]).is_linear
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@cases("name", HOSTILE)
 def test_a_pair_is_compared_in_linear_time(name):
     """The same text with a word put into its middle, and with its last word changed."""
     assert growth(
@@ -38,12 +39,12 @@ def test_a_pair_is_compared_in_linear_time(name):
     ).is_linear
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@cases("name", HOSTILE)
 def test_nine_answers_are_grouped_in_linear_time(name):
     assert growth(lambda text: cluster_by_rules("Where?", _nine(text)), lambda n: HOSTILE[name](n // 2)).is_linear
 
 
-@pytest.mark.parametrize("name", ["figures", "different words", "amounts", "short sentences"])
+@cases("name", ["figures", "different words", "amounts", "short sentences"])
 def test_twenty_long_answers_are_grouped_soon(name):
     """190 pairs of 20,000 characters: beyond a thousand words only equal texts are the same, and nothing else is worked out."""
     answers = [f"{HOSTILE[name](20_000)} {chr(97 + i)}q" for i in range(20)]
@@ -56,21 +57,21 @@ def test_long_answers_are_the_same_where_their_words_are():
     assert judge_pair("Where?", text, f"not {text}").same is None
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@cases("name", HOSTILE)
 def test_nine_answers_support_claims_in_linear_time(name):
     assert growth(
         lambda text: support("Where?", [text[:1000], text], _nine(text)), lambda n: HOSTILE[name](n // 2)
     ).is_linear
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@cases("name", HOSTILE)
 def test_shared_words_are_counted_in_linear_time(name):
     assert growth(
         lambda text: overlap(content_stems("Where?", text), content_stems("Where?", text + " y")), HOSTILE[name]
     ).is_linear
 
 
-@pytest.mark.parametrize(
+@cases(
     "make",
     [
         lambda n: "[" * n,

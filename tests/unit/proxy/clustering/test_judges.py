@@ -8,6 +8,7 @@ import pytest
 from hedgerow.proxy.clustering.clusterer import JudgedClusterer
 from hedgerow.proxy.clustering.llm import LlmJudge, prompt, read_groups
 from hedgerow.proxy.errors import StepFailed
+from tests.support.tables import cases
 
 ANSWERS = ["a heart attack", "myocardial infarction", "a stroke", "a heart attack"]
 
@@ -42,7 +43,7 @@ def test_no_call_where_rules_decide_everything():
     assert model.prompts == []
 
 
-@pytest.mark.parametrize(
+@cases(
     "reply",
     ["", "I think they agree.", "[[0]]", "[[0, 0, 1, 2]]", "[[0, 1], [2, 3]]", "[[0, 1.0, 2]]", "[[], [0, 1, 2]]"],
 )

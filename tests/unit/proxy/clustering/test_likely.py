@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import anyio
-import pytest
 
 from hedgerow.proxy.clustering import likely
 from hedgerow.proxy.clustering.clusterer import JudgedClusterer
@@ -11,6 +10,7 @@ from hedgerow.proxy.clustering.likely import LikelyPairs
 from hedgerow.proxy.clustering.normal import read_question
 from hedgerow.proxy.clustering.opening import read
 from hedgerow.proxy.clustering.rules import Judgement, judge_pair
+from tests.support.tables import cases
 
 
 def _judged(question: str, a: str, b: str) -> Judgement:
@@ -18,7 +18,7 @@ def _judged(question: str, a: str, b: str) -> Judgement:
     return likely.judge(read(a, asked), read(b, asked))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("question", "short", "long", "same"),
     [
         ("Who made the first table?", "Dmitri Mendeleev", "The first table is credited to the Russian chemist Dmitry Ivanovich Mendeleyev.", True),
@@ -36,7 +36,7 @@ def test_other_words_for_the_same_are_told_from_another_answer(
     assert _judged(question, long, short) == _judged(question, short, long)
 
 
-@pytest.mark.parametrize("long", ["the " * 20, "... " * 20, "1 2 3 4 5 6 7 8 9 10", "Ein Mann " * 2_000])
+@cases("long", ["the " * 20, "... " * 20, "1 2 3 4 5 6 7 8 9 10", "Ein Mann " * 2_000])
 def test_any_text_has_a_probability(long: str) -> None:
     asked = read_question("")
     assert 0.0 <= likely.probability(read("?", asked), read(long, asked)) <= 1.0

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from benchmarks.evidence.parts.meaning import pairs, set_aside, wrong
 from hedgerow.proxy.clustering.clusterer import cluster_by_rules
 from hedgerow.proxy.clustering.rules import judge_pair
+from tests.support.tables import cases
 
 OPEN = [pair for pair in pairs() if not set_aside(pair)]
 KINDS = sorted({pair["kind"] for pair in OPEN})
@@ -14,7 +13,7 @@ KNOWN = {("John Adams", "John Quincy Adams"), ("black hole", "hole"), ("15-love"
 """What needs knowledge of the world: written down, so that a fourth is noticed."""
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@cases("kind", KINDS)
 def test_answers_that_differ_in_one_telling_thing_are_not_merged(kind):
     """Options, signs, units, versions, prefixes, orders of numbers: none of the half that rules were changed on, but three known ones."""
     merged = [(p["a"], p["b"]) for p in OPEN if p["kind"] == kind and p["same"] == "0" and wrong(p)]
@@ -34,7 +33,7 @@ def test_every_kind_has_pairs_enough_on_both_sides():
     assert 0.4 < len(OPEN) / len(every) < 0.6
 
 
-@pytest.mark.parametrize(
+@cases(
     ("question", "answers", "largest"),
     [
         ("Which option is right?", ["A", "(A)", "A.", "Answer: A", "Option A", "a"], 6),
@@ -48,7 +47,7 @@ def test_the_largest_group_holds_what_says_the_same_and_nothing_else(question, a
     assert len(cluster_by_rules(question, answers).clusters[0]) == largest
 
 
-@pytest.mark.parametrize(
+@cases(
     ("a", "b", "reason"),
     [("x > 2", "x < 2", "sign"), ("Vitamin B", "Vitamin C", "option"), ("2:1", "1:2", "order"), ("hypertension", "hypotension", "antonym")],
 )  # fmt: skip
@@ -56,7 +55,7 @@ def test_what_is_opposite_is_vetoed_so_that_no_judge_merges_it(a, b, reason):
     assert judge_pair("Which?", a, b).decided_by == f"veto:{reason}"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("same", "other"),
     [("tumour|tumor", "mouse|moose"), ("colour|color", "mourning|morning"), ("aluminium|aluminum", "Ammonia|Ammonium"),
      ("haemoglobin|hemoglobin", "Magnesium|Magnesia"), ("Sukhwinder|Sukhvinder", "Wales|Vales"), ("traveller|traveler", "desert|dessert"),
@@ -68,7 +67,7 @@ def test_another_writing_is_merged_and_its_neighbour_is_not(same, other):
     assert not judge_pair("", *other.split("|")).same
 
 
-@pytest.mark.parametrize(
+@cases(
     ("denial", "open_"),
     [("visible|invisible", "flammable|inflammable"), ("organic|inorganic", "come|income"), ("exact|inexact", "land|inland"),
      ("moral|amoral", "like|alike"), ("aerobic|anaerobic", "other|another"), ("typical|atypical", "round|around"),

@@ -15,6 +15,7 @@ from hedgerow.proxy.clustering.clusterer import cluster_by_rules
 from hedgerow.proxy.clustering.embeddings import OnnxEncoder
 from hedgerow.proxy.clustering.prior import EmbeddingPrior
 from hedgerow.proxy.clustering.rules import judge_pair
+from tests.support.tables import cases
 
 
 def rows_of(name: str) -> list[dict[str, Any]]:
@@ -26,7 +27,7 @@ PAIRS, READ = rows_of("minimal_pairs.jsonl"), rows_of("judged_pairs.jsonl")
 DECIDABLE = ("number", "date", "unit", "negation", "antonym", "order", "alias", "name", "containment", "other language")
 
 
-@pytest.mark.parametrize("family", DECIDABLE)
+@cases("family", DECIDABLE)
 def test_minimal_pairs_of_families_that_rules_can_decide(family):
     """At least 97 in 100 pairs of each such family are called as people would; an undecided pair counts as different."""
     rows = [row for row in PAIRS if row["family"] == family]
@@ -79,7 +80,7 @@ def test_the_verdict_is_symmetric_and_any_text_is_judged(question, a, b):
     assert judge_pair(question, a, b).same == judge_pair(question, b, a).same
 
 
-@pytest.mark.parametrize(
+@cases(
     ("answers", "clusters"),
     [
         ([""], ((0,),)),
@@ -115,7 +116,7 @@ SAME_COUNTRY = "Are Tea Inc. and Bread Ltd. based in the same country?"
 BOTH = "Are Tea Inc. and Bread Ltd. both brewers?"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("question", "answer", "says"),
     [
         (SAME_COUNTRY, "Tea Inc. is based in India and Bread Ltd. is based in Spain.", None),
@@ -158,7 +159,7 @@ def test_one_is_a_number_only_where_something_is_counted():
     assert judge_pair("What is their place?", "The number one.", "number 1").same
 
 
-@pytest.mark.parametrize("row", READ, ids=lambda row: f"{row['family']}: {row['b']}"[:40])
+@cases("row", READ, ids=lambda row: f"{row['family']}: {row['b']}"[:40])
 def test_two_answers_are_judged_as_a_reader_does_whichever_comes_first(row):
     """Pairs that a reader of recorded groups found merged or split wrongly: what is taken back, told in another order, or an amount in another unit."""
     assert judge_pair(row["question"], row["a"], row["b"]).same is row["same"]

@@ -14,6 +14,7 @@ from hedgerow.lexicon.text.claims import Claim
 from hedgerow.proxy.clustering.stated_support import RatedSupport, StatedSupport, prompt, read_found, read_ratings
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.types import ClaimSupport
+from tests.support.tables import cases
 
 QUESTION = "Who was Ada Lovelace?"
 TEXTS = ("She was born in London.", "She wrote the first published program.")
@@ -54,7 +55,7 @@ def test_a_higher_rating_never_lowers_any_claim(ratings: list[float], index: int
     assert all(0.0 < b.mean <= a.mean + 1e-12 < 1.0 for b, a in zip(before, after, strict=True))
 
 
-@pytest.mark.parametrize(
+@cases(
     "reply", ["", "I cannot rate my claims.", '["f"]', '["f", "g"]', '["f", 1]', '["very good", "f"]', '["f", "f", "f"]', '["", ""]', "[0.9, 0.2]"]
 )  # fmt: skip
 def test_a_reply_of_another_form_is_not_guessed_from(reply: str) -> None:
@@ -107,7 +108,7 @@ def test_claims_are_found_by_their_words() -> None:
     assert all(ANSWER[claim.start : claim.end] == claim.text for claim in found.claims)
 
 
-@pytest.mark.parametrize(
+@cases(
     "reply",
     [
         "", "She was born in London.", "{}", '["e"]', "[" * 50_000,

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from hedgerow.proxy.dashboard.claims import Claims
+from tests.support.tables import cases
 
 
-@pytest.mark.parametrize(
+@cases(
     ("by", "by_words"),
     [("words", True), ("words:judge_late", True), ("stated", True), ("local", False), ("llm", False)],
 )

@@ -17,6 +17,7 @@ from hedgerow.proxy.dashboard.trying import StreamingUpstream
 from hedgerow.proxy.monitoring.diagrams import CELLS, central, curves, density
 from hedgerow.proxy.monitoring.figures import percent
 from hedgerow.proxy.protocols import Call
+from tests.support.tables import cases
 from tests.support.upstream import completion
 
 
@@ -73,15 +74,13 @@ def test_wordings_are_counted_within_their_group() -> None:
     assert grouped([[0, 1]], None)[0].wordings[0].text is None
 
 
-@pytest.mark.parametrize(
-    ("share", "shown"), [(0.0, "0"), (1e-7, "<1"), (0.5, "50"), (1 - 1e-7, ">99"), (1.0, "100"), (None, "–")]
-)
+@cases(("share", "shown"), [(0.0, "0"), (1e-7, "<1"), (0.5, "50"), (1 - 1e-7, ">99"), (1.0, "100"), (None, "–")])
 def test_nearly_none_and_nearly_all_are_not_none_and_all(share: float | None, shown: str) -> None:
     """Rounding never says "impossible" or "certain" of what is neither."""
     assert percent(share).replace("\u202f%", "") == shown
 
 
-@pytest.mark.parametrize(
+@cases(
     ("signal", "raw", "agreeing"),
     [("semantic", Beta(7.0, 3.0), 7), ("semantic", Beta(8.5, 1.5), None), ("consistency", Beta(7.0, 3.0), None)],
 )

@@ -19,6 +19,7 @@ from hedgerow.proxy.lab.promises import read_labels
 from hedgerow.proxy.lab.questions import read_questions
 from hedgerow.proxy.lab.regime_data import read_regime_rows
 from hedgerow.proxy.lab.rows import Measured, Sampled, parse_row, read_rows
+from tests.support.tables import cases
 
 EVALS = [
     {"spec": {"completion_fns": ["gpt-4o-mini"], "eval_name": "test-match.s1.simple-v0", "base_eval": "test-match", "split": "s1",
@@ -138,7 +139,7 @@ def test_a_file_without_rows_is_called_that(text, tmp_path):
     assert "answers.csv: contains no row" in run("evaluate", "--data", path, code=2).stderr
 
 
-@pytest.mark.parametrize("library", [pd, pl])
+@cases("library", [pd, pl])
 def test_frames_give_the_same_columns_as_their_rows(library):
     """Lists, numbers and empty cells as each library holds them."""
     content = {
@@ -164,14 +165,14 @@ ONE = [
 ]
 
 
-@pytest.mark.parametrize(("row", "beta"), ONE)
+@cases(("row", "beta"), ONE)
 def test_counts_and_confidences_are_betas(row, beta):
     read = parse_row(row)
     assert (read.alpha, read.beta) == pytest.approx(beta)
     assert read.correct is True
 
 
-@pytest.mark.parametrize(
+@cases(
     "gold",
     [{"gold": "Paris"}, {"answer": "Paris"}, {"golden_answers": ["Paris"]}, {"Correct Answers": '["Paris", "Lutetia"]'}, {"target": "['Paris']"}],
 )  # fmt: skip

@@ -12,6 +12,7 @@ from hedgerow.calibration.metrics import faithfulness_divergence
 from hedgerow.proxy.audit.queries import LabelledAnswers
 from hedgerow.proxy.config import Route
 from hedgerow.proxy.monitoring.hindsight import hindsight, today_of
+from tests.support.tables import cases
 
 ROUTE = Route(name="a", upstream="u")
 TODAY = ActiveMap(PlattMap(w=0.5, b=0.0), "today", "exact")
@@ -37,7 +38,7 @@ def test_a_better_map_of_today_scores_better() -> None:
     assert measured.today.smooth_ece < measured.said.smooth_ece
 
 
-@pytest.mark.parametrize(
+@cases(
     ("answers", "maps"),
     [
         (labelled(19), {"a": {"": TODAY}}),

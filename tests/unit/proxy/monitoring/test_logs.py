@@ -11,11 +11,11 @@ from collections import Counter
 from datetime import datetime, timedelta
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.proxy.monitoring.logs import redact
+from tests.support.tables import cases
 
 LOGGING = """
 import structlog
@@ -137,7 +137,7 @@ def test_no_key_stays_in_a_line(beginning: str, rest: str, around: str) -> None:
     assert rest.encode() not in redact(line)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("error", "format"),
     [
         (errno.ENOSPC, "console"),

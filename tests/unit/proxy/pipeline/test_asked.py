@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from hedgerow.proxy.pipeline.asked import ends, wants_a_text
 from hedgerow.proxy.pipeline.eligibility import asks_for_claim
+from tests.support.tables import cases
 
 LABELLED = [
     json.loads(line)
@@ -25,7 +24,7 @@ def test_most_labelled_requests_are_told_apart() -> None:
     assert sum(passed["no"]) <= 0.2 * len(passed["no"])
 
 
-@pytest.mark.parametrize(
+@cases(
     "request_",
     [
         "Construct a limerick out of these words.", "New Yorker style cartoon captions about a cat", "Think of a new ice cream flavour.",
@@ -44,7 +43,7 @@ def test_a_text_made_to_order_is_not_a_claim(request_: str) -> None:
     assert not asks_for_claim(request_)
 
 
-@pytest.mark.parametrize(
+@cases(
     "request_",
     [
         "Who wrote The Caretaker?", "capital of australia", "Explain how a transistor works.", "What is the best known work of Ibsen?",

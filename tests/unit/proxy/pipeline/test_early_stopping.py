@@ -9,6 +9,7 @@ from scipy.stats import betabinom
 
 from hedgerow.calibration import Beta
 from hedgerow.proxy.pipeline.sampling.early_stopping import StoppingRule, _beta_binomial, samples_wanted, settled
+from tests.support.tables import cases
 
 
 def identity(beta: Beta) -> float:
@@ -47,14 +48,14 @@ def test_a_flat_map_needs_no_samples():
     assert settled(StoppingRule(20, tolerance=0.01), 2, 4, lambda _: 0.6)
 
 
-@pytest.mark.parametrize(("left", "largest", "drawn"), [(0, 3, 5), (12, 8, 8), (15, 2, 5)])
+@cases(("left", "largest", "drawn"), [(0, 3, 5), (12, 8, 8), (15, 2, 5)])
 def test_beta_binomial_is_scipys(left, largest, drawn):
     """The predictive distribution agrees with scipy.stats.betabinom."""
     ours = _beta_binomial(left, largest + 1, drawn - largest + 1)
     assert ours == pytest.approx(betabinom.pmf(range(left + 1), left, largest + 1, drawn - largest + 1), abs=1e-12)
 
 
-@pytest.mark.parametrize("bad", [{"budget": 0}, {"budget": 5, "first": 6}, {"budget": 5, "tolerance": 1.5}])
+@cases("bad", [{"budget": 0}, {"budget": 5, "first": 6}, {"budget": 5, "tolerance": 1.5}])
 def test_impossible_rules_are_refused(bad):
     """A rule that cannot be followed is refused at once."""
     with pytest.raises(ValueError, match=r"rule|tolerance"):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.proxy.pipeline.eligibility import asks_for_claim, comparable
+from tests.support.tables import cases
 
 PROMPTS = [
     line.split("\t")
@@ -16,7 +16,7 @@ PROMPTS = [
 ]
 
 
-@pytest.mark.parametrize("half", [0, 1], ids=["seen", "held out"])
+@cases("half", [0, 1], ids=["seen", "held out"])
 def test_precision_and_recall_on_labelled_prompts(half: int) -> None:
     """Of 200 prompts in ten languages, half read while the patterns were written: few claims are passed on, few others are not."""
     part = PROMPTS[half::2]
@@ -38,7 +38,7 @@ def test_any_prompt_is_judged(prompt: str) -> None:
     assert asks_for_claim(f"Hello! {'x' * len(prompt)} What is the capital of Peru?")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("answers", "largest", "expected"),
     [
         (["How can I help you?"] * 3, 3, False),
@@ -54,7 +54,7 @@ def test_answers_tell_as_well(answers: list[str], largest: int, expected: bool) 
     assert comparable(answers, largest) is expected
 
 
-@pytest.mark.parametrize(
+@cases(
     ("prompt", "asks"),
     [("시를 써 주세요", False), ("사랑이라는 노래 가사를 영어로 작성해줘", False), ("호주의 수도는 어디인가요?", True)],
 )

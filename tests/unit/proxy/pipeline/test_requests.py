@@ -21,6 +21,7 @@ from hedgerow.proxy.upstreams import sse
 from hedgerow.proxy.upstreams.dialects import chat
 from hedgerow.proxy.upstreams.dialects.table import DIALECTS
 from hedgerow.proxy.upstreams.thoughts import cut
+from tests.support.tables import cases
 from tests.support.upstream import completion, stream_chunks
 
 CHAT = "/chat/completions"
@@ -63,7 +64,7 @@ def test_the_question_is_the_last_message_of_the_user() -> None:
     assert last_message({"messages": []}, "assistant") == ""
 
 
-@pytest.mark.parametrize(
+@cases(
     ("sample", "reason"),
     [
         (Sample("I can't.", refusal="I can't."), "refusal"),
@@ -99,7 +100,7 @@ def test_a_stream_says_what_the_object_says(text: str, finish: str) -> None:
     assert served_text(served_answer(CHAT, stream)) == (cut(text)[1] or None)
 
 
-@pytest.mark.parametrize(
+@cases(
     "data",
     [b"", b"nonsense", b"[]", b'{"choices": []}', b'{"choices": [{}]}', b"\xff", b'{"choices": [5]}'],
 )
@@ -108,7 +109,7 @@ def test_a_copy_that_holds_no_text_is_not_an_answer(data: bytes) -> None:
     assert served_text(served_answer(CHAT, data)) is None
 
 
-@pytest.mark.parametrize("data", [b"data: {", b"data: [DONE]", b'data: {"choices": [{"delta": {"content": "a"}}]}'])
+@cases("data", [b"data: {", b"data: [DONE]", b'data: {"choices": [{"delta": {"content": "a"}}]}'])
 def test_a_copy_of_a_broken_stream_is_said_to_be_one(data: bytes) -> None:
     """It is not taken for an answer without text."""
     with pytest.raises(UpstreamError):

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
-
 from hedgerow.proxy.rewriting.claims import may_claim
+from tests.support.tables import cases
 
 
-@pytest.mark.parametrize("name", ["Great Britain", "Great Expectations.", "Hello Dolly", "Sure Shot"])
+@cases("name", ["Great Britain", "Great Expectations.", "Hello Dolly", "Sure Shot"])
 def test_a_name_that_opens_like_a_reply_is_an_answer(name: str) -> None:
     assert may_claim(name)
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "Sure!", "I'd be happy to help you draw a hopscotch game on your driveway.", "I hope this message finds you well.",

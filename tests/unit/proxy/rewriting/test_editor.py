@@ -17,6 +17,7 @@ from hedgerow.proxy.rewriting.editor import read_reply
 from hedgerow.proxy.rewriting.editor_prompt import Rated, Task
 from hedgerow.proxy.rewriting.edits import applied
 from hedgerow.proxy.upstreams.readiness import REST_S, SHORT_REST_S, Readiness
+from tests.support.tables import cases
 
 DRAFT = "# Facts\n\n- It opened in 1912.\n- It is 80 m long.\n\nAsk me more!"
 
@@ -73,7 +74,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@cases("name", HOSTILE)
 def test_hostile_replies_are_refused(name: str) -> None:
     with pytest.raises(ValueError, match=r"^(is|has|names|changes) "):
         read_reply(HOSTILE[name], task())
@@ -126,7 +127,7 @@ def test_an_unknown_model_is_tried_by_one_request_at_a_time() -> None:
     assert (editors.admits(key), editors.state(key)) == (True, "ready")
 
 
-@pytest.mark.parametrize(("reason", "rest_s"), [(Reason.EDITOR_NONSENSE, REST_S), (Reason.EDITOR_LATE, SHORT_REST_S)])
+@cases(("reason", "rest_s"), [(Reason.EDITOR_NONSENSE, REST_S), (Reason.EDITOR_LATE, SHORT_REST_S)])
 def test_a_model_rests_after_three_failures_in_a_row(reason: Reason, rest_s: float) -> None:
     """Then one request tries it; a single failure sends it back, and one reply that can be read makes up for all."""
     clock, key, counted = Clock(), ("up", "m"), list[tuple[str, int]]()

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from hedgerow.proxy.rewriting.edits import Edit, applied
 from hedgerow.proxy.rewriting.policy import band_of
+from tests.support.tables import cases
 
 
 @st.composite
@@ -28,7 +29,7 @@ def test_edits_change_only_what_they_cover(case: tuple[str, list[Edit], str]) ->
     assert applied(draft, edits) == result
 
 
-@pytest.mark.parametrize(
+@cases(
     ("edits", "named"),
     [
         ([Edit(2, 9, "x")], "2:9 is outside a text of 5"),

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import anyio
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from hedgerow.calibration import Beta
 from hedgerow.lexicon import Retriever, load
 from hedgerow.proxy.rewriting import FactGuard, reword
 from hedgerow.proxy.types import Rewrite, RewriteRequest, Usage
+from tests.support.tables import cases
 
 RETRIEVER = Retriever(load())
 GUARD = FactGuard()
@@ -132,7 +132,7 @@ def test_behind_an_adversary_stands_the_draft(
         assert done.usage == Usage(20, 10)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("draft", "rewrite", "reason"),
     [
         ("It was 1961.", "It was probably 1916.", "number_changed"),
@@ -165,7 +165,7 @@ def test_every_change_has_its_reason(draft: str, rewrite: str, reason: str) -> N
     assert "Paris" not in verdict.detail  # details are logged; texts are not
 
 
-@pytest.mark.parametrize(
+@cases(
     ("draft", "rewrite"),
     [
         ("It was Paris.", "It may have been Paris."),
@@ -189,7 +189,7 @@ def test_the_confidence_must_be_the_one_asked_for() -> None:
     assert GUARD.check_sync(request, Rewrite(lowly, None)).accepted
 
 
-@pytest.mark.parametrize(
+@cases(
     ("question", "draft", "booster"),
     [
         (

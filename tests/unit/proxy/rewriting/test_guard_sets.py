@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from functools import cache
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.rewriting import FactGuard
 from hedgerow.proxy.rewriting.moved import with_phrases_moved
 from hedgerow.proxy.types import Rewrite, RewriteRequest
+from tests.support.tables import cases
 
 
 @cache
@@ -29,7 +29,7 @@ def _wrong(part: str, *, good: bool) -> float:
     return sum(one.wrong for one in rows) / len(rows)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("part", "most"),
     [
         ("tune", 0.1),
@@ -46,7 +46,7 @@ def test_few_excellent_rewrites_are_refused(part: str, most: float) -> None:
     assert _wrong(part, good=True) <= most
 
 
-@pytest.mark.parametrize("part", ["tune", "held_out", "second", "third", "fourth", "fifth", "sixth"])
+@cases("part", ["tune", "held_out", "second", "third", "fourth", "fifth", "sixth"])
 def test_hardly_a_harmful_rewrite_passes(part: str) -> None:
     assert _wrong(part, good=False) <= 0.02
 
@@ -61,7 +61,7 @@ def test_a_phrase_that_is_moved_back_takes_no_word_with_it(number: int) -> None:
     )
 
 
-@pytest.mark.parametrize(
+@cases(
     "rewrite",
     [
         "The band played in Rome. In 1979, it probably split up.",
@@ -85,7 +85,7 @@ REASONS = {
 }
 
 
-@pytest.mark.parametrize("kind", REASONS)
+@cases("kind", REASONS)
 def test_a_refusal_says_why_and_names_the_words(kind: str) -> None:
     """Its sentence is for logs and holds no word of the texts; the words are for the editor alone."""
     refused = [one for one in _found() if not one.good and one.row["kind"] == kind and not one.verdict.accepted]
@@ -99,7 +99,7 @@ def test_a_refusal_says_why_and_names_the_words(kind: str) -> None:
     assert most >= 0.8 * len(refused)
 
 
-@pytest.mark.parametrize(
+@cases(
     "kind",
     sorted(
         {

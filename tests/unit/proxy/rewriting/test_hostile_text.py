@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
 from hypothesis import given
 
 from hedgerow.calibration import Beta
@@ -14,6 +13,7 @@ from hedgerow.proxy.rewriting import FactGuard, LocalRewriter, natural_pieces
 from hedgerow.proxy.rewriting.baselines import answer_only
 from hedgerow.proxy.types import Rewording, Rewrite, RewriteRequest
 from tests.support.hostile import HOSTILE, MARKED, NASTY, growth
+from tests.support.tables import cases
 
 LOCAL = LocalRewriter(tuple(offered(load(), voices=("impersonal", "first_person"))))
 GUARD = FactGuard(reader=None)
@@ -36,7 +36,7 @@ READERS: dict[str, Callable[[str], object]] = {
 }
 
 
-@pytest.mark.parametrize("reader", READERS)
+@cases("reader", READERS)
 def test_time_grows_with_the_length(reader: str) -> None:
     for make in (HOSTILE | MARKED).values():
         assert growth(READERS[reader], make).is_linear

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +16,7 @@ from hedgerow.proxy.rewriting.local import word_locally
 from hedgerow.proxy.rewriting.phrases import Voice
 from hedgerow.proxy.rewriting.policy import BANDS, Claimed, band_of
 from hedgerow.proxy.types import Rewording
+from tests.support.tables import cases
 
 VOICE = Voice(tuple(offered(load(), voices=("impersonal", "first_person"))), written())
 
@@ -46,7 +46,7 @@ MARKED = [
 ]
 
 
-@pytest.mark.parametrize("mean", [0.6, 0.3, 0.1])
+@cases("mean", [0.6, 0.3, 0.1])
 def test_a_doubtful_fact_says_so_and_keeps_its_words(mean: float) -> None:
     """Each is marked, perceived in the band of its confidence, and loses no word."""
     faults = []
@@ -77,7 +77,7 @@ FOREIGN = [
 ]
 
 
-@pytest.mark.parametrize(("language", "answer", "question", "wanted"), FOREIGN)
+@cases(("language", "answer", "question", "wanted"), FOREIGN)
 def test_a_sentence_that_no_parser_reads_takes_its_hedge_at_its_verb(
     language: str, answer: str, question: str, wanted: str | None
 ) -> None:
@@ -154,7 +154,7 @@ PLACED = [
 ]
 
 
-@pytest.mark.parametrize(("question", "answer", "wanted"), PLACED)
+@cases(("question", "answer", "wanted"), PLACED)
 def test_a_hedge_stands_where_a_writer_would_put_it(question: str, answer: str, wanted: str) -> None:
     """Names keep their capitals, a connective stays first, and what tells of a number or a thing is no doubt of the claim."""
     before, after = wanted.split("{}")
@@ -210,7 +210,7 @@ def test_doubtful_points_of_a_list_are_named_after_it() -> None:
     assert "point 3" in text
 
 
-@pytest.mark.parametrize("mean", [0.7, 0.5, 0.3, 0.1])
+@cases("mean", [0.7, 0.5, 0.3, 0.1])
 def test_twelve_turns_do_not_sound_alike(mean: float) -> None:
     """No phrase more than four times in twelve turns, and each turn is marked."""
     turns = [f"The hall was rebuilt in {1900 + n}." for n in range(12)]

@@ -14,6 +14,7 @@ from hedgerow.proxy.signals.consistency import ConsistencySignal
 from hedgerow.proxy.signals.linguistic import LinguisticSignal
 from hedgerow.proxy.signals.p_true import probability
 from hedgerow.proxy.types import Clustering, Sample
+from tests.support.tables import cases
 
 
 def _answer(*top: tuple[str, float]) -> Any:
@@ -49,7 +50,7 @@ def test_spellings_of_a_verdict_add_up() -> None:
     assert probability(_answer(("True", 0.5), (" true", 0.1), ("False", 0.2), ("Maybe", 0.2))) == pytest.approx(0.75)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("answer", "reason"),
     [({"choices": [{"logprobs": None}]}, "no_logprobs"), (_answer(("Maybe", 0.9)), "no_verdict")],
 )

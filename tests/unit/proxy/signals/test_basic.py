@@ -12,6 +12,7 @@ from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.signals.semantic import SemanticSignal
 from hedgerow.proxy.signals.token import TokenSignal
 from hedgerow.proxy.types import Clustering, Sample
+from tests.support.tables import cases
 
 
 def _measure(signal, samples, clustering) -> Beta:
@@ -47,7 +48,7 @@ def test_moments_by_hand():
     assert (beta.alpha, beta.beta) == pytest.approx((6.65, 2.85))
 
 
-@pytest.mark.parametrize("last", [-0.1, -0.1 - 3e-17])
+@cases("last", [-0.1, -0.1 - 3e-17])
 def test_scores_equal_within_rounding_are_counted(last):
     """Seven equal scores are seven observations; the rounding of their mean or of their logarithms is not spread."""
     samples = [Sample("x", logprob_mean=-0.1)] * 6 + [Sample("x", logprob_mean=last)]
@@ -63,7 +64,7 @@ def test_no_logprobs_is_named():
     assert caught.value.reason == "no_logprobs"
 
 
-@pytest.mark.parametrize("mean", [float("nan"), 0.5])
+@cases("mean", [float("nan"), 0.5])
 def test_impossible_logprobs_are_refused(mean):
     """A log-probability above 0 or not a number is refused."""
     with pytest.raises(StepFailed) as caught:

@@ -16,6 +16,7 @@ from hedgerow.proxy.spending import tables
 from hedgerow.proxy.spending.prices import open_prices
 from hedgerow.proxy.spending.tables import Price, Table
 from hedgerow.proxy.types import Usage
+from tests.support.tables import cases
 
 GOLDEN: list[dict[str, Any]] = json.loads(
     (Path(__file__).parents[3] / "goldens" / "prices.json").read_text(encoding="utf-8")
@@ -27,7 +28,7 @@ def usage_of(call: dict[str, Any]) -> Usage:
     return Usage(**{kind: count for kind, count in call.items() if kind not in ("model", "dollars")})
 
 
-@pytest.mark.parametrize("call", GOLDEN, ids=lambda call: f"{call['model']} {call['prompt']}")
+@cases("call", GOLDEN, ids=lambda call: f"{call['model']} {call['prompt']}")
 def test_calls_cost_what_litellm_says(call: dict[str, Any]) -> None:
     """Cached, written and reasoning tokens, and prompts so long that they cost more, by the shipped table."""
     price = SHIPPED.find(call["model"])
@@ -47,7 +48,7 @@ def test_the_installed_litellm_has_its_table_read_and_is_not_imported() -> None:
     assert (float(prompt), source, imported) == (2.5, "LiteLLM", "False")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "listed"),
     [
         ("gpt-4o-2024-08-06", "gpt-4o"),
@@ -66,7 +67,7 @@ def test_names_are_matched_as_people_and_providers_write_them(name: str, listed:
     assert SHIPPED.find(name) is SHIPPED.find(listed) is not None
 
 
-@pytest.mark.parametrize(
+@cases(
     "name",
     [
         "",

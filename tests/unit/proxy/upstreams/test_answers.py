@@ -10,9 +10,10 @@ import pytest
 from hedgerow.proxy.errors import UpstreamError
 from hedgerow.proxy.upstreams.answers import checked_completion, sample_of, usage_of
 from tests.support.needs import EMBEDDED, LITELLM
+from tests.support.tables import cases
 
 
-@pytest.mark.parametrize(
+@cases(
     ("logprobs", "mean", "truncated"),
     [
         (None, None, False),

@@ -20,6 +20,7 @@ from hedgerow.proxy.upstreams.dialects.conversions import CONVERSIONS, LiveAnswe
 from hedgerow.proxy.upstreams.dialects.messages_stream import ServedMessage
 from hedgerow.proxy.upstreams.dialects.responses_stream import ServedResponse
 from hedgerow.proxy.upstreams.dialects.served import ServedStream, whole
+from tests.support.tables import cases
 
 HEAD = {"id": "c-1", "object": "chat.completion.chunk", "created": 1, "model": "m", "service_tier": "default"}
 
@@ -203,7 +204,7 @@ def test_an_answer_in_the_manner_of_any_provider_is_itself(stream: tuple[Any, li
     assert _read(chunks, blank=blank) == answer
 
 
-@pytest.mark.parametrize("numbers", [(0, 0), (None, None), (0, 1)])
+@cases("numbers", [(0, 0), (None, None), (0, 1)])
 def test_calls_of_one_name_without_ids_are_told_apart_by_what_is_complete(numbers: Any) -> None:
     """Arguments that are complete do not grow."""
     cities = [_call(json.dumps({"city": city}), name="weather", id="") for city in ("Perth", "Hobart")]
@@ -218,8 +219,8 @@ MANY = 20_000
 """So many parts take minutes if each piece is compared with each of them: the time limit of every test ends it."""
 
 
-@pytest.mark.parametrize("numbering", ["own", "same", "none"])
-@pytest.mark.parametrize("has_id", [True, False])
+@cases("numbering", ["own", "same", "none"])
+@cases("has_id", [True, False])
 def test_many_calls_are_put_together_at_once(numbering: str, has_id: bool) -> None:
     """With an index each, one for all or none; by id or by name; all open at once where their names allow it."""
     index = {"own": lambda n: {"index": n}, "same": lambda _: {"index": 0}, "none": lambda _: {}}[numbering]
@@ -260,7 +261,7 @@ def test_many_entries_are_put_together_at_once() -> None:
 R, M = {"id": "r", "summary": "s"}, {"id": "m", "content": "c"}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("snapshot", "known", "whole_list"),
     [
         ([{"id": "m"}], [R, M], [R, M]),  # the first left out
@@ -334,8 +335,8 @@ def _of_responses(*, items: bool, output: Any) -> list[Any]:
     return [*events, {"type": "response.completed", "response": {"id": "r", "status": "completed"} | output}]
 
 
-@pytest.mark.parametrize("items", [True, False])
-@pytest.mark.parametrize("output", [{}, {"output": []}, {"output": None}])
+@cases("items", [True, False])
+@cases("output", [{}, {"output": []}, {"output": None}])
 def test_what_the_last_event_lacks_is_filled_from_the_items(items: bool, output: Any) -> None:
     """ChatGPT's own backend ends with an empty list."""
     answer = _read(_of_responses(items=items, output=output), ServedResponse())["choices"][0]
@@ -401,8 +402,8 @@ def test_pieces_go_to_the_block_that_they_name_and_nothing_of_a_message_is_lost(
     assert answer["choices"][0]["original"] == message | said | edits
 
 
-@pytest.mark.parametrize("numbers", [(0, 0), (None, None)])
-@pytest.mark.parametrize("path", ["/responses", "/messages"])
+@cases("numbers", [(0, 0), (None, None)])
+@cases("path", ["/responses", "/messages"])
 def test_parallel_calls_stay_apart_in_other_words_too(numbers: Any, path: str) -> None:
     """The same rule for answers that are put into another endpoint's words."""
     live = LiveAnswer(CONVERSIONS[path], {"model": "m", "input": "x", "messages": []})

@@ -10,18 +10,19 @@ import pytest
 import zstandard
 
 from hedgerow.proxy.upstreams.coding import UNREADABLE, Decoder, UnknownCoding, plain
+from tests.support.tables import cases
 
 BOMB = b" " * (256 << 20)
 CODINGS = {"gzip": gzip.compress, "deflate": zlib.compress, "br": brotli.compress, "zstd": zstandard.compress}
 
 
-@pytest.mark.parametrize("coding", CODINGS)
+@cases("coding", CODINGS)
 def test_a_body_is_what_was_compressed(coding: str) -> None:
     text = b"Canberra, " * 5_000
     assert plain(CODINGS[coding](text), coding, len(text)) == text
 
 
-@pytest.mark.parametrize("coding", CODINGS)
+@cases("coding", CODINGS)
 def test_no_piece_holds_more_than_its_bound(coding: str) -> None:
     """Of a body of a few bytes, no more is made than 32 MB before the limit is looked at."""
     packed, decoder, most = CODINGS[coding](BOMB), Decoder(coding), 0

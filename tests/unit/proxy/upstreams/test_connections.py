@@ -22,6 +22,7 @@ from hedgerow.proxy.errors import UpstreamError, UpstreamTimeout
 from hedgerow.proxy.protocols import Call
 from hedgerow.proxy.upstreams.connections import Connections, authority
 from hedgerow.proxy.upstreams.http import open_http
+from tests.support.tables import cases
 
 JSON = b'{"a": 1}'
 PLAIN = b"HTTP/1.1 200 OK\r\ncontent-length: 8\r\n\r\n" + JSON
@@ -116,7 +117,7 @@ def test_a_connection_rests_where_another_is_free(monkeypatch: pytest.MonkeyPatc
     assert asyncio.run(work(0.0)) == [2, 2, 2, 2]
 
 
-@pytest.mark.parametrize("answer", [PLAIN.replace(b"OK\r\n", b"OK\r\nconnection: close\r\n"), PLAIN + b"more"])
+@cases("answer", [PLAIN.replace(b"OK\r\n", b"OK\r\nconnection: close\r\n"), PLAIN + b"more"])
 def test_a_connection_that_cannot_be_kept_is_not(answer: bytes) -> None:
     """The next call has one of its own."""
 
@@ -142,7 +143,7 @@ def test_an_answer_that_is_not_read_to_its_end_closes_its_connection() -> None:
     asyncio.run(work())
 
 
-@pytest.mark.parametrize(("method", "repeated"), [("GET", True), ("POST", False)])
+@cases(("method", "repeated"), [("GET", True), ("POST", False)])
 def test_a_request_is_repeated_only_where_that_does_no_harm(method: str, repeated: bool) -> None:
     """A server may close a connection just when it is used again; it may also have done the work."""
 
@@ -200,7 +201,7 @@ def test_an_answer_without_a_body_by_its_method() -> None:
     asyncio.run(work())
 
 
-@pytest.mark.parametrize("value", ["a\r\nx-admin: 1", "a\nb", "a\rb", "a\0b"])
+@cases("value", ["a\r\nx-admin: 1", "a\nb", "a\rb", "a\0b"])
 def test_no_header_becomes_two(value: str) -> None:
     """It goes nowhere."""
 
@@ -354,7 +355,7 @@ def test_a_call_that_is_cancelled_closes_its_connection() -> None:
     asyncio.run(work())
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "no-such-host.invalid"])
+@cases("host", ["127.0.0.1", "no-such-host.invalid"])
 def test_an_upstream_that_is_not_there(host: str) -> None:
     """Says so at once."""
 
@@ -369,7 +370,7 @@ def test_an_upstream_that_is_not_there(host: str) -> None:
     assert asyncio.run(work()) == "upstream_unreachable"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("address", "named"),
     [
         ("http://a.example/v1", "a.example"),
@@ -411,7 +412,7 @@ def certified(path: Path, *, days: int) -> Path:
     return path
 
 
-@pytest.mark.parametrize("is_trusted", [True, False])
+@cases("is_trusted", [True, False])
 def test_only_a_server_that_is_who_it_says_is_asked(certificate: Path, is_trusted: bool) -> None:
     """Over TLS; a server whose certificate nobody vouches for is not connected to."""
 

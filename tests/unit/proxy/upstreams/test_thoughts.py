@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.proxy.upstreams.thoughts import cut
+from tests.support.tables import cases
 
 THOUGHTS = [
     "<think>Australia, so it is Canberra.</think>\n\n",
@@ -34,14 +34,14 @@ ENDS = [
 ]
 
 
-@pytest.mark.parametrize("end", ["", *ENDS])
-@pytest.mark.parametrize("thought", ["", *THOUGHTS])
+@cases("end", ["", *ENDS])
+@cases("thought", ["", *THOUGHTS])
 def test_the_answer_is_between_them(thought: str, end: str) -> None:
     """And what stands around it is kept."""
     assert cut(f"{thought}The capital is Canberra.{end}") == (thought, "The capital is Canberra.", end)
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     ["The tag `</think>` closes a thought.", "<think>not done", "<think>only a thought</think>", "</s>", "An emoji: \U0001f3f4\U000e0067\U000e0062\U000e007f", "## A\n#### B\ntext", "Analysis of it: the assistant final is late.", " spaces stay "],
 )  # fmt: skip

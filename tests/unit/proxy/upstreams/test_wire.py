@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from hedgerow.proxy.errors import UpstreamError
 from hedgerow.proxy.upstreams.connections import KEEP_S
 from hedgerow.proxy.upstreams.wire import MOST_HEAD, MOST_HELD, Connection
+from tests.support.tables import cases
 
 OK = b"HTTP/1.1 200 OK\r\n"
 JSON = b'{"a": 1}'
@@ -124,7 +125,7 @@ def test_an_answer_is_read_as_it_was_sent_however_it_is_cut_up(kind: str, places
     assert on_wire(work) == (READ, kind in WHOLE)
 
 
-@pytest.mark.parametrize("kind", BROKEN)
+@cases("kind", BROKEN)
 def test_an_answer_that_breaks_off_or_is_not_one_is_an_error(kind: str) -> None:
     """Never a body that is shorter than it was to be, and never another call on that connection."""
 
@@ -138,7 +139,7 @@ def test_an_answer_that_breaks_off_or_is_not_one_is_an_error(kind: str) -> None:
     on_wire(work)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("answer", "status"),
     [
         (b"HTTP/1.1 204 No Content\r\n\r\n", 204),
@@ -155,7 +156,7 @@ def test_some_answers_have_no_body(answer: bytes, status: int) -> None:
     assert on_wire(work) == ((status, b""), True)
 
 
-@pytest.mark.parametrize("more", [b"HTTP/1.1 200 OK\r\n", PLAIN, b"x"])
+@cases("more", [b"HTTP/1.1 200 OK\r\n", PLAIN, b"x"])
 def test_a_connection_that_says_more_than_it_was_asked_is_not_used_again(more: bytes) -> None:
     """With its answer, or later: it would be taken for the answer to another call."""
 

@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 from hedgerow.proxy.cli import app
 from hedgerow.proxy.clustering.local import missing
+from tests.support.tables import cases
 
 OTHERS = ["Ada Lovelace was born in London in 1815.", "Born in London in 1815, she was Byron's daughter."]
 
@@ -69,14 +70,14 @@ def test_one_sample_is_measured_with_a_word_of_warning() -> None:
     assert "line 2" not in done.stderr
 
 
-@pytest.mark.parametrize("answer", ["I don't know.", "ماري كوري فيزيائية ولدت في وارسو عام 1867."])
+@cases("answer", ["I don't know.", "ماري كوري فيزيائية ولدت في وارسو عام 1867."])
 def test_an_answer_in_which_no_claim_is_found_says_so(answer: str) -> None:
     done = run("claims", {"answer": answer, "samples": OTHERS})
     assert (done.exit_code, json.loads(done.stdout)) == (0, {"claims": []})
     assert "line 1: no claim found." in done.stderr
 
 
-@pytest.mark.parametrize(
+@cases(
     ("row", "message"),
     [
         ("{", "line 1 is not valid JSON"),

@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hedgerow.proxy.cli import app
+from tests.support.tables import cases
 
 HAWAII = {"question": "Where?", "a": "Honolulu", "b": "Honolulu, Hawaii"}
 DISEASE = {"question": "What did he die of?", "a": "a heart attack", "b": "myocardial infarction"}
@@ -43,7 +44,7 @@ def test_embeddings_decide_what_rules_leave_open() -> None:
     assert [json.loads(line)["decided_by"] for line in lines] == ["containment", "prior"]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("bad", "says"),
     [("{", "line 2 is not valid JSON"), ({"a": "x"}, "line 2 must be"), ([1], "line 2 must be")],
 )

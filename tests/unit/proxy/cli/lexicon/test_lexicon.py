@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hedgerow.proxy.cli import app
+from tests.support.tables import cases
 
 RUN = CliRunner()
 
@@ -81,7 +82,7 @@ def test_check_refuses_what_no_route_could_use(tmp_path: Path) -> None:
         assert reason in done.stderr
 
 
-@pytest.mark.parametrize("arguments", [["list", "-l", "nowhere.yaml"], ["show", "x", "-l", "nowhere.yaml"]])
+@cases("arguments", [["list", "-l", "nowhere.yaml"], ["show", "x", "-l", "nowhere.yaml"]])
 def test_a_missing_lexicon_is_one_sentence(arguments: list[str]) -> None:
     """No traceback."""
     done = RUN.invoke(app, ["lexicon", *arguments])

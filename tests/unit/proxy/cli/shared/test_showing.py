@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import io
 
-import pytest
 from rich.console import Console
 from rich.table import Table
 
 from hedgerow.proxy.cli.shared.showing import show
+from tests.support.tables import cases
 
 FIGURES = ("support", "1,501", "0.274", "0.262–0.286", "55,537")
 WORDS = "Which city is the capital of Australia, and since when has it been the seat of its parliament?"
@@ -28,8 +28,8 @@ def shown(width: int, *, words: str = "") -> str:
     return out.getvalue()
 
 
-@pytest.mark.parametrize("width", [20, 40, 60, 80, 200])
-@pytest.mark.parametrize("words", ["", WORDS])
+@cases("width", [20, 40, 60, 80, 200])
+@cases("words", ["", WORDS])
 def test_no_figure_is_cut_and_no_line_is_too_long(width: int, words: str) -> None:
     said = shown(width, words=words)
     assert all(figure in said for figure in FIGURES)

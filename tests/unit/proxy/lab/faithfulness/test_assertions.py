@@ -12,6 +12,7 @@ from scipy.stats import spearmanr
 from hedgerow.lexicon import perceive
 from hedgerow.proxy.lab.faithfulness.assertions import Unread, assertions
 from tests.support.hostile import HOSTILE
+from tests.support.tables import cases
 
 DATA = Path(__file__).parents[6] / "shared" / "data"
 RECORDED = DATA / "samples" / "simpleqa_gpt5mini" / "simpleqa_gpt5mini.jsonl.gz"
@@ -23,12 +24,12 @@ def one(answer, question=""):
     return found
 
 
-@pytest.mark.parametrize("answer", ["Pinter", "It was Harold Pinter.", "1843", "Yes.", "It was certainly Pinter."])
+@cases("answer", ["Pinter", "It was Harold Pinter.", "1843", "Yes.", "It was certainly Pinter."])
 def test_an_answer_without_a_hedge_is_fully_decisive(answer):
     assert one(answer, "Who wrote it?").decisiveness == 1.0
 
 
-@pytest.mark.parametrize(
+@cases(
     ("answer", "text"),
     [
         ("I'm not sure, but I think it was Harold Pinter.", "It was Harold Pinter."),
@@ -75,7 +76,7 @@ def test_a_hedge_is_about_its_own_clause_and_a_remark_about_the_sentence_before_
     assert won.decisiveness < 0.5
 
 
-@pytest.mark.parametrize(
+@cases(
     "answer",
     ["", "  ", "I don't know who wrote it.", "Sorry, I can't help with that.", "Which play do you mean?",
      "I'm not certain who received it; would you like me to look it up?"],
@@ -89,7 +90,7 @@ def test_an_answer_in_a_language_that_is_not_known_is_refused_and_not_taken_for_
         assertions("Это был Гарольд Пинтер.", "Кто написал пьесу?")
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@cases("name", HOSTILE)
 def test_hostile_texts_are_read_or_refused(name):
     try:
         each = assertions(HOSTILE[name](8000), "Who wrote it?")

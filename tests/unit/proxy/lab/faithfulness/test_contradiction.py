@@ -11,6 +11,7 @@ from hedgerow.proxy.clustering.local import LocalJudge, missing
 from hedgerow.proxy.lab.faithfulness.assertions import Assertion, assertions
 from hedgerow.proxy.lab.faithfulness.contradiction import ByJudge, by_words
 from hedgerow.proxy.lab.faithfulness.places import nested
+from tests.support.tables import cases
 
 EVOUNA = Path(__file__).parents[6] / "shared" / "data" / "equivalence" / "evouna_nq.jsonl.gz"
 BORN = "Where was Barack Obama born?"
@@ -41,14 +42,14 @@ def judge():
     return ByJudge(LocalJudge())
 
 
-@pytest.mark.parametrize(("question", "answer", "other", "contradicts"), PAIRS)
+@cases(("question", "answer", "other", "contradicts"), PAIRS)
 def test_the_papers_examples_by_words_and_both_ways(question, answer, other, contradicts):
     assert by_words(question, [Assertion(answer, 1.0)], [other]) == [(contradicts,)]
     if assertions(other, question):
         assert by_words(question, [Assertion(other, 1.0)], [answer]) == [(contradicts,)]
 
 
-@pytest.mark.parametrize(("question", "answer", "other", "contradicts"), PAIRS)
+@cases(("question", "answer", "other", "contradicts"), PAIRS)
 def test_the_papers_examples_by_the_judge(judge, question, answer, other, contradicts):
     assert judge(question, [Assertion(answer, 1.0)], [other]) == [(contradicts,)]
 
@@ -90,7 +91,7 @@ def test_a_language_that_the_judge_does_not_read_is_told_by_words(judge):
     assert table == [(False, True)]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("a", "b", "inside"),
     [("Honolulu", "Hawaii", True), ("in the USA", "Chicago, Illinois", True), ("Chicago", "the United States", True), ("Lyon", "Germany", False),
      ("Paris", "Paris", False), ("Brooklyn", "New York", True), ("Harold Pinter", "London", False), ("Rome and Paris", "Italy", False),

@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hedgerow.proxy.cli import app
+from tests.support.tables import cases
 from tests.support.traffic import ask, fill, judge
 from tests.support.upstream import Upstream
 from tests.unit.proxy.cli.audit.test_summary import config_of
@@ -116,7 +117,7 @@ def test_an_audit_without_answers_says_so(serve: Any, tmp_path: Path) -> None:
     assert "Do the words mean it?" not in httpx.get(f"{address}/dashboard").text
 
 
-@pytest.mark.parametrize("arguments", [[], ["--audit", "--data", "x.jsonl"]])
+@cases("arguments", [[], ["--audit", "--data", "x.jsonl"]])
 def test_one_of_file_and_audit_is_named(arguments: list[str]) -> None:
     result = CliRunner().invoke(app, ["faithfulness", *arguments])
     assert result.exit_code == 2

@@ -15,6 +15,7 @@ from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams.dialects.conversions import CONVERSIONS, LiveAnswer, answers
 from hedgerow.proxy.upstreams.dialects.messages_stream import ServedMessage
 from hedgerow.proxy.upstreams.dialects.responses_stream import ServedResponse
+from tests.support.tables import cases
 
 PATHS = sorted(CONVERSIONS)
 SERVED: Any = {"/responses": ServedResponse, "/messages": ServedMessage}
@@ -145,7 +146,7 @@ def _converted(path: str, body: Json) -> tuple[Json, BadRequest | None]:
         return {}, refusal
 
 
-@pytest.mark.parametrize("path", PATHS)
+@cases("path", PATHS)
 def test_fields_that_chat_has_too_go_on_as_they_are(path: str) -> None:
     """Those of servers that we do not know as well."""
     asked = {"model": "m", "temperature": 0.5, "top_p": 0.9, "seed": 7, "guided_choice": ["a"], "n": 3}
@@ -207,7 +208,7 @@ def test_pictures_files_and_notes_of_messages() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("choice", "asked"),
     [({"type": "any"}, "required"), ({"type": "none"}, "none"), ({"type": "tool", "name": "f"}, {"type": "function", "function": {"name": "f"}})],
 )  # fmt: skip
@@ -281,7 +282,7 @@ def _items_of(events: bytes) -> list[Json]:
     return [event["item"] for event in data if event["type"] == "response.output_item.done"]
 
 
-@pytest.mark.parametrize("path", PATHS)
+@cases("path", PATHS)
 def test_whole_and_streamed_are_one_answer(path: str) -> None:
     """But for the calls' arguments, which come as text."""
     message = {
@@ -307,7 +308,7 @@ def test_whole_and_streamed_are_one_answer(path: str) -> None:
     assert read.completion()["choices"][0]["original"] == answer
 
 
-@pytest.mark.parametrize("path", PATHS)
+@cases("path", PATHS)
 def test_a_stream_without_a_reason_to_end_is_broken_off(path: str) -> None:
     live = LiveAnswer(CONVERSIONS[path], {})
     live.take(chunk({"content": "Can"}))
@@ -315,7 +316,7 @@ def test_a_stream_without_a_reason_to_end_is_broken_off(path: str) -> None:
         live.end()
 
 
-@pytest.mark.parametrize("path", PATHS)
+@cases("path", PATHS)
 def test_a_server_that_says_little_is_read_all_the_same(path: str) -> None:
     """No id, no time, no ids of calls, no reason to end: the answer has them, the same in every event."""
     bare = {"choices": [{"delta": {"tool_calls": [{"function": {"name": "find", "arguments": "{}"}}]}}]}
@@ -330,7 +331,7 @@ def test_a_server_that_says_little_is_read_all_the_same(path: str) -> None:
     assert events.count(orjson.dumps(answer["id"])) >= (3 if path == "/responses" else 1)
 
 
-@pytest.mark.parametrize("path", PATHS)
+@cases("path", PATHS)
 def test_an_error_ends_a_stream(path: str) -> None:
     """In the words of the endpoint, once, and nothing after it."""
     live = LiveAnswer(CONVERSIONS[path], {})

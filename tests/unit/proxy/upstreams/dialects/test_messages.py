@@ -13,6 +13,7 @@ from anthropic.types import Message, RawMessageStreamEvent
 from hedgerow.proxy.errors import UpstreamError
 from hedgerow.proxy.upstreams.dialects import messages
 from hedgerow.proxy.upstreams.dialects.messages_stream import ServedMessage
+from tests.support.tables import cases
 
 Json = dict[str, Any]
 THINKING = {"type": "thinking", "thinking": "Maps come to mind.", "signature": "c2ln"}
@@ -98,7 +99,7 @@ def test_calls_refusals_limits_citations_and_tokens_are_read() -> None:
     assert messages.completion(message(text("x")))["usage"]["prompt_tokens"] == 17
 
 
-@pytest.mark.parametrize("odd", [{}, {"content": "text"}, {"choices": []}])
+@cases("odd", [{}, {"content": "text"}, {"choices": []}])
 def test_what_is_not_a_message_is_refused(odd: Json) -> None:
     with pytest.raises(ValueError, match="content blocks"):
         messages.completion(odd)

@@ -14,6 +14,7 @@ from openai.types.responses import Response, ResponseStreamEvent
 from hedgerow.proxy.errors import UpstreamError
 from hedgerow.proxy.upstreams.dialects import responses
 from hedgerow.proxy.upstreams.dialects.responses_stream import ServedResponse
+from tests.support.tables import cases
 
 Json = dict[str, Any]
 
@@ -134,7 +135,7 @@ def test_the_parts_of_a_text_are_one_answer() -> None:
     assert [part.text for part in final.output[0].content] == ["The capital ", "is Canberra. I think."]
 
 
-@pytest.mark.parametrize("kind", ["function_call", "custom_tool_call", "computer_call", "mcp_approval_request"])
+@cases("kind", ["function_call", "custom_tool_call", "computer_call", "mcp_approval_request"])
 def test_what_the_client_is_to_do_counts_as_a_call_of_a_tool(kind: str) -> None:
     read = responses.completion(response({"type": kind, "id": "x"}))
     assert read["choices"][0]["message"]["tool_calls"]
@@ -154,15 +155,13 @@ def test_refusals_limits_and_tokens_are_read() -> None:
     assert responses.completion(cut)["usage"]["completion_tokens"] == 87
 
 
-@pytest.mark.parametrize("odd", [{}, {"output": "text"}, {"choices": []}])
+@cases("odd", [{}, {"output": "text"}, {"choices": []}])
 def test_what_is_not_a_response_is_refused(odd: Json) -> None:
     with pytest.raises(ValueError, match="output items"):
         responses.completion(odd)
 
 
-@pytest.mark.parametrize(
-    "output", [[None, 3, "x"], [{"type": "message", "content": None}], [{"type": "message", "content": [None, 4]}]]
-)
+@cases("output", [[None, 3, "x"], [{"type": "message", "content": None}], [{"type": "message", "content": [None, 4]}]])
 def test_odd_items_are_ignored_and_kept(output: list[Any]) -> None:
     answer = response() | {"output": output}
     assert responses.completion(answer)["choices"][0]["message"]["content"] == ""
@@ -237,7 +236,7 @@ def test_a_stream_without_its_end_is_broken_off() -> None:
         stream.completion()
 
 
-@pytest.mark.parametrize("kind", ["error", "response.failed"])
+@cases("kind", ["error", "response.failed"])
 def test_an_error_in_a_stream_goes_on_and_is_noticed(kind: str) -> None:
     stream = ServedResponse()
     event = f'event: {kind}\ndata: {{"type": "{kind}", "message": "no"}}\n\n'.encode()
