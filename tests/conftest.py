@@ -23,6 +23,7 @@ from hypothesis import settings as hypothesis_settings
 
 from hedgerow.proxy.config import Settings
 from tests.support.editing import worded_locally
+from tests.support.needs import EMBEDDED
 from tests.support.postgres import Cluster, Missing, cluster
 from tests.support.servers import serving
 from tests.support.upstream import Upstream
@@ -49,7 +50,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if (
             on_postgres
             or "postgres" in getattr(item, "fixturenames", ())
-            or item.get_closest_marker("embedded")
+            or EMBEDDED.mark in item.iter_markers()
             or item.path.parent.name in ("e2e", "scenario")
         ):
             item.add_marker("slow")

@@ -160,6 +160,7 @@ def test_entry_points_lead_somewhere() -> None:
         assert hasattr(importlib.import_module(module), name), f"{module}:{name}"
 
 
+@pytest.mark.slow
 def test_a_wheel_installs_hedgerow_and_nothing_else(tmp_path: Path) -> None:
     """Built as pip builds it, unpacked, and started outside the checkout."""
     build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]

@@ -108,6 +108,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.slow
 def test_a_file_that_cannot_be_used_changes_nothing(
     upstream: Upstream, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

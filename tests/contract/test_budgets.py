@@ -220,6 +220,7 @@ def streams(_request: Any, body: Any) -> Any:
     return sse_response([*stream_chunks("Canberra."), *last, "[DONE]"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("store", "proxies"), [("audit", 1), ("redis", 2)])
 def test_64_connections_spend_no_more_than_one_request_too_many(
     serve: Any, upstream: Upstream, request: pytest.FixtureRequest, store: str, proxies: int, tmp_path: Path

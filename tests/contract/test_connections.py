@@ -237,6 +237,7 @@ def test_a_client_that_waits_for_a_slow_answer_keeps_its_connection(
             time.sleep(1.5)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("java") is None, reason="there is no Java on this machine")
 def test_a_stock_java_client(serve: Any, upstream: Upstream, tmp_path: Any) -> None:
     """The JDK's own HttpClient, as it comes."""

@@ -227,6 +227,7 @@ def test_a_model_with_a_key_is_checked_at_the_start(
     assert len(asked) == (2 if state == "ready" else 1)
 
 
+@pytest.mark.embedded
 @EMBEDDED
 def test_the_embedded_model_is_no_editor(lines: Any) -> None:
     """The real model: it fails the check, and where a route insists on it the local way words the answer."""

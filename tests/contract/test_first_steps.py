@@ -172,6 +172,7 @@ def test_the_doctor_says_who_words_the_answers(upstream: Upstream, reply: str, m
     assert done.exit_code == 0
 
 
+@pytest.mark.embedded
 @EMBEDDED
 def test_the_doctor_does_not_ask_the_embedded_model_to_edit(upstream: Upstream) -> None:
     assert run("init", "--base-url", "embedded").exit_code == 0

@@ -115,6 +115,7 @@ def pool() -> Iterator[ThreadPoolExecutor]:
         yield threads
 
 
+@pytest.mark.slow
 def test_no_client_gets_anothers_answer(
     serve: Any, upstream: Upstream, pool: ThreadPoolExecutor, tmp_path: Any, mode: str, sampling: Any
 ) -> None:

@@ -162,6 +162,7 @@ def promises_of(address: str) -> Any:
     return route
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("consequence", ["nothing", "withdraw", "shadow"])
 def test_a_promise_is_kept_then_broken_then_has_its_consequence(
     serve: Any, upstream: Upstream, tmp_path: Path, lines: Any, consequence: str

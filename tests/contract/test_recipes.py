@@ -41,6 +41,7 @@ def address(serve: Any, upstream: Upstream) -> str:
     return address
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Item .* on TypedDict class:UserWarning")  # of its own types
 def test_litellms_library_in_front(address: str, upstream: Upstream) -> None:
     """The model's name without its prefix reaches the upstream; text and field come through, whole and streamed."""

@@ -171,6 +171,7 @@ def test_both_arms_are_compared(serve: Any, upstream: Upstream, tmp_path: Path) 
     assert "share with feedback" in table.output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rest", ["shadow", "off"])
 def test_arms_are_compared_by_conversations(serve: Any, upstream: Upstream, tmp_path: Path, rest: str) -> None:
     """Whatever is asked in one, its first request counts, in both arms; so does one verdict of it."""

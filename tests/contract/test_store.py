@@ -112,6 +112,7 @@ def verified(path: Path) -> dict[str, Any]:
     return printed
 
 
+@pytest.mark.slow
 def test_every_answered_id_outlives_the_process(tmp_path: Path, upstream: Upstream) -> None:
     """Killed without warning in the middle of load: what a client was given an id for is found after the restart, and the chain is whole."""
     upstream.default = says(*UNSURE)
@@ -129,6 +130,7 @@ def test_every_answered_id_outlives_the_process(tmp_path: Path, upstream: Upstre
     assert verified(path)["rows"] >= len(answered)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("on_failure", ["pass", "error"])
 def test_a_full_disk_is_decided_by_the_route(tmp_path: Path, upstream: Upstream, on_failure: str) -> None:
     """No file may grow further: answered and kept in the spool, or refused; once there is room, all that was answered is in the store."""

@@ -105,6 +105,7 @@ COMMANDS_OVER_THE_STORE: list[tuple[str, ...]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", COMMANDS_OVER_THE_STORE, ids=lambda words: " ".join(words)[:30])
 def test_nothing_that_is_stored_or_served_gives_orders(config: Path, tmp_path: Path, words: tuple[str, ...]) -> None:
     """Neither in colours nor as JSON; what stands in the middle of a line begins no other."""

@@ -105,6 +105,7 @@ def test_without_a_name_only_parts_whose_code_has_changed_are_computed(monkeypat
     assert "samples" not in asked
 
 
+@pytest.mark.nightly
 @needs_data
 @pytest.mark.parametrize(
     "part", [signal_space, samples, divergence, choices, linguistic_space, promises], ids=lambda part: part.__name__

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from tests.support.patterns import LIMIT_S, WAYS, Pattern, patterns, worst
 from tests.support.tables import cases
 
 
+@pytest.mark.slow
 def test_no_pattern_of_ours_holds_the_interpreter() -> None:
     found = patterns()
     assert len(found) > 100
@@ -15,6 +18,7 @@ def test_no_pattern_of_ours_holds_the_interpreter() -> None:
     assert not slow, "\n".join(f"{where}: {seconds:.2f} s, {text}" for where, (seconds, text) in slow.items())
 
 
+@pytest.mark.slow
 @cases(
     ("pattern", "way"),
     [
@@ -51,6 +55,7 @@ def test_its_linear_form_is_not(pattern: str, way: str) -> None:
     assert worst(Pattern("", re.compile(pattern), frozenset([way])))[0] < LIMIT_S
 
 
+@pytest.mark.slow
 def test_how_a_pattern_is_used_is_read_from_the_source() -> None:
     """What cannot be seen counts as used in every way."""
     ways = {pattern.where.partition(":")[0]: pattern.ways for pattern in patterns()}

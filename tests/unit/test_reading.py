@@ -29,6 +29,7 @@ def test_shares_count_what_they_say() -> None:
     assert line == "| x | 6 | 2 | 1 | 0 | 1 | 1 | 0 | 1 | 67% | 0% |"
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(not DATA.is_dir(), reason="the recorded answers are not beside the checkout")
 def test_the_counted_part_keeps_its_shape_on_a_handful() -> None:
     rewordings = rewriting.measure(DATA, 6)

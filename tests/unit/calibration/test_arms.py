@@ -22,6 +22,7 @@ def _beta(a: float, b: float) -> Draw:
     return lambda rng, n: rng.beta(a, b, n).round(2)
 
 
+@pytest.mark.slow
 @cases(
     ("first", "second", "true"),
     [

@@ -139,6 +139,7 @@ def test_a_refit_is_compared_on_what_was_drawn_by_lot():
         refit(a, b, y, IdentityMap(), drawn=np.arange(y.size) < y.size // 2 + 40, rng=np.random.default_rng(0))
 
 
+@pytest.mark.slow
 def test_claims_of_one_answer_do_not_stand_each_for_itself():
     """Twelve claims of an answer, all right or all wrong together: the intervals are those of the answers, not of twelve times as many."""
     rng = np.random.default_rng(2)
@@ -169,6 +170,7 @@ def test_a_refit_on_claims_compares_answers_that_the_fit_has_not_seen():
         refit(a, b, y, IdentityMap(), groups=np.arange(y.size) // 20, rng=np.random.default_rng(0))
 
 
+@pytest.mark.slow
 def test_a_fit_on_claims_holds_out_and_resamples_answers():
     """Twelve claims of an answer, all alike: intervals and folds are those of the answers, whatever the order of the rows."""
     agree, beta, right = traffic(240)
@@ -222,6 +224,7 @@ def test_the_interval_of_a_mean_is_that_of_scipy():
     assert (interval.low, interval.high) == pytest.approx(tuple(reference.confidence_interval), abs=0.004)
 
 
+@pytest.mark.slow
 @cases("off_by", [0.0, 0.05, 0.15])
 def test_the_interval_of_the_smooth_ece_covers(off_by):
     """Also where the confidences are calibrated: percentiles of resamples held the truth there in 0 of 60 sets."""

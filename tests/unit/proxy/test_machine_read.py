@@ -9,6 +9,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from benchmarks.fits.reading_acts import read
 from hedgerow.proxy.pipeline.machine_read import is_machine_read
 from tests.support.tables import cases
@@ -68,6 +70,7 @@ WHOLE = ("fitted", "apart")
 """Splits with the sentences of whole answers, code among them."""
 
 
+@pytest.mark.slow
 def test_sentences_of_real_answers_are_for_people() -> None:
     """What people were told in chats, and how they asked: facts, advice, lists, introductions."""
     people = [

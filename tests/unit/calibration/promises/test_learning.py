@@ -66,6 +66,7 @@ def rate(shape: str, wishes: tuple[Wish, ...], n: int) -> tuple[float, float]:
     return false / RUNS, granted / RUNS
 
 
+@pytest.mark.slow
 @cases("shape", SHAPES)
 @cases(
     "wishes",

@@ -113,6 +113,7 @@ def test_a_search_reads_so_many_texts_and_says_how_far_it_came(
     assert third.after is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chosen", [Filter(status="failed"), Filter(status="failed", text="Why"), Filter(key="none")])
 def test_what_is_rare_is_looked_for_through_so_many_rows(
     store_url: str, chosen: Filter, monkeypatch: pytest.MonkeyPatch

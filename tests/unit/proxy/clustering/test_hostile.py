@@ -44,6 +44,7 @@ def test_nine_answers_are_grouped_in_linear_time(name):
     assert growth(lambda text: cluster_by_rules("Where?", _nine(text)), lambda n: HOSTILE[name](n // 2)).is_linear
 
 
+@pytest.mark.slow
 @cases("name", ["figures", "different words", "amounts", "short sentences"])
 def test_twenty_long_answers_are_grouped_soon(name):
     """190 pairs of 20,000 characters: beyond a thousand words only equal texts are the same, and nothing else is worked out."""

@@ -70,6 +70,7 @@ def claims(n=60, of_each=8):
             yield {"id": f"hr_{i}", "claim": claim, "alpha": agree, "beta": 10 - agree, "correct": right}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["id", "answer_id"])
 def test_claims_of_one_answer_are_measured_and_resampled_together(tmp_path, name):
     """`evaluate` and `fit` go by the answer's id, and say so; without one each row stands for itself."""

@@ -11,6 +11,7 @@ from collections import Counter
 from datetime import datetime, timedelta
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -137,6 +138,7 @@ def test_no_key_stays_in_a_line(beginning: str, rest: str, around: str) -> None:
     assert rest.encode() not in redact(line)
 
 
+@pytest.mark.slow
 @cases(
     ("error", "format"),
     [

@@ -23,6 +23,7 @@ print(metrics.exposition().decode())
 """
 
 
+@pytest.mark.slow
 def test_series_of_routes_are_one_for_all_workers(tmp_path: Path) -> None:
     """A worker that examined a route after another one replaces what that one said; its process is not a label."""
     environment = os.environ | {"PROMETHEUS_MULTIPROC_DIR": str(tmp_path)}

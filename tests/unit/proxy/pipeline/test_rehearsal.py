@@ -7,6 +7,8 @@ import subprocess
 import sys
 from textwrap import dedent
 
+import pytest
+
 from tests.support.upstream import completion
 
 FIRST_ANSWER = dedent(
@@ -57,6 +59,7 @@ def first_answer(how: str) -> list[object]:
     return modules
 
 
+@pytest.mark.slow
 def test_a_first_answer_reads_no_file() -> None:
     """Without the rehearsal it reads several, on the event loop."""
     assert first_answer("rehearsed") == ["hedged", []]

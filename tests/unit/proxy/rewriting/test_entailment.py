@@ -95,6 +95,7 @@ def test_a_model_that_is_not_there_fails_the_step(
     assert (told["status"], told["reason"]) == ("degraded", "no_entailment")
 
 
+@pytest.mark.slow
 def test_a_model_with_other_labels_is_none(tmp_path: Path) -> None:
     pytest.importorskip("sentence_transformers")
     with pytest.raises(StepFailed, match="no label called entailment or neutral"):

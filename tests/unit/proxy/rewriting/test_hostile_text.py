@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from hypothesis import given
 
 from hedgerow.calibration import Beta
@@ -36,6 +37,7 @@ READERS: dict[str, Callable[[str], object]] = {
 }
 
 
+@pytest.mark.slow
 @cases("reader", READERS)
 def test_time_grows_with_the_length(reader: str) -> None:
     for make in (HOSTILE | MARKED).values():

@@ -219,6 +219,7 @@ MANY = 20_000
 """So many parts take minutes if each piece is compared with each of them: the time limit of every test ends it."""
 
 
+@pytest.mark.slow
 @cases("numbering", ["own", "same", "none"])
 @cases("has_id", [True, False])
 def test_many_calls_are_put_together_at_once(numbering: str, has_id: bool) -> None:

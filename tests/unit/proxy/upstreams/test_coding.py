@@ -22,6 +22,7 @@ def test_a_body_is_what_was_compressed(coding: str) -> None:
     assert plain(CODINGS[coding](text), coding, len(text)) == text
 
 
+@pytest.mark.slow
 @cases("coding", CODINGS)
 def test_no_piece_holds_more_than_its_bound(coding: str) -> None:
     """Of a body of a few bytes, no more is made than 32 MB before the limit is looked at."""

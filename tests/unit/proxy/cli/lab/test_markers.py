@@ -222,6 +222,7 @@ def test_good_rows_beside_bad_ones_are_not_lost(tmp_path):
     assert "--thresholds" in run("--data", path, "--thresholds", "0").stderr
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_rows(tmp_path):
     """All are counted."""
     wordings = ["It was probably Rome.", "It was Rome.", "Perhaps it was Rome."]

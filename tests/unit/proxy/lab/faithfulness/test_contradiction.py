@@ -105,6 +105,7 @@ def test_places_that_the_question_names_are_not_the_answer():
     assert not nested("Which city in France is larger?", "Lyon in France", "Nantes in France")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not EVOUNA.exists(), reason="the judged pairs are not beside the checkout")
 def test_contradiction_agrees_with_people(judge):
     """Answers of five systems to NQ against a right answer, judged by people: .92 of all by the judge, .89 by words."""
