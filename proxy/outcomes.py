@@ -40,7 +40,10 @@ class Reason(_Code):
 
     # passed: read from the request
     MODE_OFF = "mode_off", "The route is off."
-    NOT_GENERATING = "not_generating", "The path generates no text."
+    NOT_GENERATING = (
+        "not_generating",
+        "The path generates no text, or its answers come over a WebSocket, which is passed on as it is.",
+    )
     SEVERAL_CHOICES = "several_choices", "The request asks for several choices (`n` or `best_of` over 1)."
     LOGPROBS = (
         "logprobs",

@@ -59,6 +59,16 @@ class Copy:
         except (ValueError, OverflowError):
             return None
 
+    def is_complete(self, path: str) -> bool:
+        """Whether all of a streamed answer has come: it says so itself, whatever becomes of the connection."""
+        data = self.data
+        if not data or not begins_stream(data):
+            return False
+        try:
+            return bool(completed(DIALECTS[path].served(), data))
+        except ProxyError:
+            return False
+
     async def usage(self, job: Job, *, cut: bool = False) -> Counted:
         """The tokens that the answer reports; without a report, one for four bytes of request and answer.
 

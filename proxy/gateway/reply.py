@@ -20,6 +20,9 @@ from ..rewriting import natural_pieces
 from ..types import ClaimConfidence, Completion, Json, Usage
 from ..upstreams.dialects.table import DIALECTS
 
+ECHOED = ("temperature", "top_p")
+"""Fields of a request that its answer may repeat: the draft may be the answer to a sampling call, which has others."""
+
 
 def client_answer(result: Result) -> Json:
     """The answer in the endpoint's format: the draft's own object with the final text, the token usage and the field `hedgerow`."""
@@ -36,6 +39,7 @@ def client_answer(result: Result) -> Json:
     sums = job.route.expose.usage == "sum"
     usage = dialect.spent_in_all(result.total_usage) if sums else dialect.own_usage(completion, choice)
     answer = {key: value for key, value in answer.items() if key != "usage"}
+    answer |= {name: job.body[name] for name in ECHOED if name in answer and job.body.get(name) is not None}
     if usage is not None:
         answer["usage"] = usage
     return answer | {"hedgerow": extra_field(result)} if job.route.expose.field else answer

@@ -10,11 +10,12 @@ from ..computing import compute
 from ..errors import ProxyError, StoreError, UpstreamError
 from ..outcomes import Reason, Status
 from ..pipeline.eligibility import measures_choices
+from ..pipeline.job import asks_for_logprobs
 from ..pipeline.result import Run
 from ..pipeline.run import calibrate
 from ..pipeline.steps import RoutePipeline
 from ..services.services import Services
-from ..types import Json
+from ..types import NO_TOKENS, Json
 from ..upstreams.answers import sample_of
 from ..upstreams.dialects.served import short_id
 from .exchange import Exchange
@@ -26,16 +27,27 @@ log = structlog.get_logger(__name__)
 
 
 async def answer(exchange: Exchange, services: Services, run: Run, body: bytes) -> None:
-    """Relay the answer, and start the shadow work, which continues after it.
+    """Relay the answer, and start the shadow work, which continues after it. A client that leaves when its answer is complete has had it.
 
     Raises:
         ProxyError: the upstream could not be reached, or its answer is incomplete.
     """
     copy, pipeline = Copy(len(body)), services.steps[run.job.route.name].of_one_answer()
     exchange.copy = copy if is_counted(services, run.job) else None
-    async with pipeline.upstream.relay(call_for(exchange, run.job, body, readable=True)) as reply:
-        run.answered(reply.upstream, reply.model)
-        await send_on(exchange, reply, copy=copy)
+    try:
+        async with pipeline.upstream.relay(call_for(exchange, run.job, body, readable=True)) as reply:
+            run.answered(reply.upstream, reply.model)
+            await send_on(exchange, reply, copy=copy)
+    except asyncio.CancelledError:
+        if exchange.status != 200 or not await compute(copy.is_complete, run.job.path):
+            raise
+        await _answered(exchange, services, run, copy, pipeline)
+        raise
+    await _answered(exchange, services, run, copy, pipeline)
+
+
+async def _answered(exchange: Exchange, services: Services, run: Run, copy: Copy, pipeline: RoutePipeline) -> None:
+    """Start the work on an answer, or record why there is none."""
     served: Json | None = None
     run.end(Status.FAILED, Reason.UPSTREAM_REJECTED)
     if exchange.status == 200:
@@ -47,15 +59,21 @@ async def answer(exchange: Exchange, services: Services, run: Run, body: bytes) 
     await count_relayed(exchange, run)
     relayed, is_cut = run.result.relayed, run.result.cut
     text = served_text(served)
-    choices = served if measures_choices(run.job) else None
-    if text is None and choices is None:
+    several = measures_choices(run.job)
+    if served is None or (text is None and not several):
+        if served is not None and sample_of(served["choices"][0]).has_tool_calls:
+            run.end(Status.PASSED, Reason.TOOL_CALLS)
         await finish(services, exchange, run.result, http_status=exchange.status)
         return
     exchange.recorded = True
+    if not isinstance(served.get("usage"), dict):
+        spent, _ = await copy.usage(run.job)
+        served["usage"] = {"prompt_tokens": spent.prompt, "completion_tokens": spent.completion}
+    is_sample = not pipeline.needs_logprobs or asks_for_logprobs(run.job.chat)
     beside = Run(run.job, text)
-    if choices is None or relayed.estimated:  # else the tokens of the choices are counted as those of the samples
-        beside.learn(relayed=relayed, cut=is_cut)
-    work = _work(services, pipeline, beside, exchange.status, short_id((served or {}).get("id")), choices)
+    beside.came = served if is_sample and not several else None
+    beside.learn(relayed=relayed, cut=is_cut)
+    work = _work(services, pipeline, beside, exchange.status, short_id(served.get("id")), served if several else None)
     services.start(work, name=f"shadow-{run.job.id}")
 
 
@@ -67,12 +85,15 @@ async def _work(
     response_id: str | None,
     choices: Json | None,
 ) -> None:
-    """The shadow work, after the client has its answer. If that has enough `choices` to serve as samples, no others are drawn."""
+    """The shadow work, after the client has its answer, which is one of the samples; if it has enough `choices`, they are all."""
     await _announce(services, run, response_id)
     try:
         await calibrate(run, pipeline, None if choices is None else _arrived(choices), is_eligible=True)
     except ProxyError as error:
         log.warning("shadow_failed", id=run.job.id, route=run.job.route.name, code=error.code)
+    drawn = run.result.drawn
+    if drawn.choices and drawn.source == "upstream" and (choices or run.came):
+        run.learn(relayed=NO_TOKENS)  # its tokens are counted as those of a sample
     await finish(services, None, run.result, http_status=http_status, response_id=response_id)
 
 

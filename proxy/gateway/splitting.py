@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from ..config import Mode, Route
 from ..config.routes import Split
-from ..pipeline.job import Job, user_of
+from ..pipeline.job import Job, user_of, words_of
 from ..types import Json
 from ..upstreams.egress import credentials
 
@@ -57,7 +57,4 @@ def _opening(body: Json) -> str:
     if isinstance(opening, list):
         of_user = (part for part in opening if isinstance(part, dict) and part.get("role") == "user")
         opening = next((part.get("content") for part in of_user), opening[0])
-    if isinstance(opening, list):
-        texts = (part.get("text") for part in opening if isinstance(part, dict))
-        opening = "\n".join(text for text in texts if isinstance(text, str))
-    return opening if isinstance(opening, str) else ""
+    return words_of(opening)

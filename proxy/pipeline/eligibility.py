@@ -17,6 +17,7 @@ from ..types import Json, Sample
 from ..upstreams.dialects.table import DIALECTS
 from .asked import ends, wants_a_text
 from .job import Job, asks_for_logprobs
+from .machine_read import is_auxiliary, looks_formal, shows_steps
 from .unasked import (
     ABOUT_US,
     CHAT_ONLY,
@@ -50,9 +51,11 @@ def skip_reason(job: Job) -> Reason | None:
 
 
 def unasked_reason(job: Job) -> Reason | None:
-    """`not_a_claim` if the request asks for nothing that could be right or wrong and the route hedges claims only."""
+    """The reason if the request asks for nothing that could be right or wrong and the route hedges claims only."""
     if not job.route.claims_only:
         return None
+    if is_auxiliary(job.chat):
+        return Reason.MACHINE_READ
     return Reason.NOT_A_CLAIM if says_nothing(job.chat) or not asks_for_claim(job.question) else None
 
 
@@ -139,6 +142,14 @@ def draft_reason(sample: Sample) -> Reason | None:
     return None if json_in(sample.text) is None else Reason.STRUCTURED_OUTPUT
 
 
+def turn_reason(job: Job, sample: Sample) -> Reason | None:
+    """The reason why an answer that came alone is neither reworded nor measured, so that no others are drawn; else None."""
+    reason = draft_reason(sample)
+    if reason is Reason.STRUCTURED_OUTPUT and job.route.structured_output == "measure":
+        return None
+    return reason or (Reason.MACHINE_READ if looks_formal(sample.text) else None)
+
+
 def _has_media(message: object) -> bool:
     content = message.get("content") if isinstance(message, dict) else None
     parts = content if isinstance(content, list) else []
@@ -162,6 +173,11 @@ def json_in(text: str) -> Any:
 def offers_tools(body: Json) -> bool:
     """Whether the answer may be a tool call; then one answer is drawn first to find out."""
     return bool(body.get("tools") or body.get("functions")) and body.get("tool_choice") != "none"
+
+
+def comes_alone(body: Json) -> bool:
+    """Whether one answer is drawn before the others: it may be a step of an agent, which needs no others."""
+    return offers_tools(body) or shows_steps(body)
 
 
 def asks_for_claim(prompt: str) -> bool:

@@ -236,10 +236,11 @@ def last_message(body: Json, role: str) -> str:
 def last_messages(body: Json, role: str, count: int) -> list[str]:
     """The last chat messages of a role as plain text, the newest first."""
     of_role = (message for message in reversed(body.get("messages") or ()) if message["role"] == role)
-    return [_text(message.get("content")) for message in islice(of_role, count)]
+    return [words_of(message.get("content")) for message in islice(of_role, count)]
 
 
-def _text(content: object) -> str:
+def words_of(content: object) -> str:
+    """The text of a message's content: a string, or the texts of its parts, one a line."""
     if isinstance(content, list):
         parts = [part.get("text") for part in content if isinstance(part, dict)]
         return "\n".join(part for part in parts if isinstance(part, str))

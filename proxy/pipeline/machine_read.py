@@ -9,34 +9,29 @@ from __future__ import annotations
 import re
 
 from ..types import Json
+from .job import words_of
 
-GRAMMARS = (
-    "grammar",
-    "guided_json",
-    "guided_regex",
-    "guided_choice",
-    "guided_grammar",
-    "structured_outputs",
-    "json_schema",
-    "regex",
-    "ebnf",
-    "format",
-)
+GRAMMARS = ("grammar", "guided_json", "guided_regex", "guided_choice", "guided_grammar", "structured_outputs", "json_schema", "regex", "ebnf", "format")  # fmt: skip
 """Request fields that constrain the form of an answer (vLLM, llama.cpp, SGLang)."""
 FEW_TOKENS = 5
 """An answer limited to this many tokens has no room for a hedge."""
 LOOKED_AT = 4_000
 """Characters that are read of an answer and of a prompt; of a prompt, half from its beginning and half from its end."""
 
-_ONLY = re.compile(
+_ONLY = (
     r"\b(?:reply|respond|answer|output|return|print|write|say|give|produce|generate)\b[^.\n]{0,40}\b(?:only|exclusively|nothing (?:else|but)|exactly one|just)\b"
     r"[^.\n]{0,60}\b(?:json|xml|yaml|csv|sql|code|label|letter|number|integer|digit|word|name|query|url|link|yes|no|true|false|category|class|option|"
     r"choice|score|rating|index|id|list|tag|command|sentiment|one of|answer|output|result|translation|text|value|context|[a-e](?:,| or))\b"
     r"|\b(?:only|just) (?:reply|respond|answer|output|return|print)\b"
 )
-_FORMS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = tuple(
-    (words, pattern if isinstance(pattern, re.Pattern) else re.compile(pattern, re.MULTILINE))
-    for words, pattern in (
+_Forms = tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]
+
+
+def _compiled(*forms: tuple[tuple[str, ...], str]) -> _Forms:
+    return tuple((words, re.compile(pattern, re.MULTILINE)) for words, pattern in forms)
+
+
+_FORMS = _compiled(
         # requests for a format in words
         (("only", "exclusively", "nothing", "exactly one", "just"), _ONLY),
         (("one of the following",), r"\bone of the following (?:labels|categories|classes|options|words|values)\b"),
@@ -47,13 +42,7 @@ _FORMS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = tuple(
         (("single", "letter", "word"), r"\b(?:answer|reply|respond) with (?:a single word|one word|(?:the|a single|only the) letter)\b"),
         (("parsed by",), r"\bparsed by\b"),
         (("json",), r"\b(?:respond|reply|answer|output|return)\w* (?:\w+ )?(?:in|as|with) (?:valid )?json\b|\bjson (?:response|format|object)\b"),
-        # auxiliary requests of front ends, agents and evaluators: titles, tags, queries, verdicts, labels, translations
-        (("question",), r"\b(?:standalone|stand-alone|follow-?up) questions?\b"),
-        (("search quer",), r"\bsearch quer(?:y|ies)\b"),
-        (("title",), r"\b(?:concise|short|brief)\b[^.\n]{0,30}\btitle\b|\bas a title\b"),
-        (("### task:", "autocompletion", "fim_"), r"^[^\w\n]*### task:|\bautocompletion\b|<\|?fim_"),
-        (("retriev", "search"), r"\b(?:retriev(?:e|al) relevant|used for retrieval|search retrieval)\b"),
-        (("commit message",), r"\bcommit message\b"),
+        # requests of evaluators: verdicts, labels, translations
         (("extract", "generate"), r"\b(?:extract|generate)\b[^.\n]{0,40}\b(?:keywords|tags|triples|entities)\b"),
         (("classify",), r"\bclassify\b[^.\n]{0,60}\b(?:as|into|sentiment|intent)\b"),
         (("you are a",), r"\byou are (?:a|an) (?:\w+ )?(?:classifier|evaluator|judge|grader|translator|translation)\b"),
@@ -61,11 +50,20 @@ _FORMS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = tuple(
         (("rate the",), r"\brate the\b[^.\n]{0,60}\b(?:on one metric|from \d|on a scale)\b"),
         (("safety polic",), r"\bsafety polic(?:y|ies)\b"),
         (("translat",), r"\b\w+ to \w+ translator\b|^[^\w\n]*+(?:please )?translate\b[^.\n]{0,60}\b(?:in)?to\b"),
-    )
 )  # fmt: skip
 """A regular expression and the words of which a lower-cased request must hold one before it is tried: most requests hold none, and an
 expression costs a hundred times as much as a search for a word.
 """
+_AUXILIARY = _compiled(
+    (("question",), r"\b(?:standalone|stand-alone|follow-?up) questions?\b"),
+    (("search quer",), r"\bsearch quer(?:y|ies)\b"),
+    (("title",), r"\b(?:concise|short|brief)\b[^.\n]{0,30}\btitle\b|\bas a title\b|\btitle generator\b"),
+    (("### task:", "autocompletion", "fim_"), r"^[^\w\n]*### task:|\bautocompletion\b|<\|?fim_"),
+    (("retriev", "search"), r"\b(?:retriev(?:e|al) relevant|used for retrieval|search retrieval)\b"),
+    (("commit message",), r"\bcommit message\b"),
+)
+"""What front ends and agents ask for themselves: nothing in these texts could be right or wrong."""
+_IS_ASKED = re.compile(r"[^.?!:\n]*\?")
 _MARKUP = re.compile(r"\s*<[A-Za-z!?/|][^>\n]{0,200}>|.*</[A-Za-z]\w*>\s*$|.*\[\[ ?##", re.DOTALL)
 _TOKENS = re.compile(
     r"<[|｜]|[|｜]>|\[TOOL_CALLS\]|\[RESULT\]|\[\[[\w<>=]{1,6}\]\]|<tool_call>|<function|^[*]{3} Begin Patch|^<{7} |\d\d:\d\d[.,]\d{3} --> |^WEBVTT\b|\\begin\{(?:tabular|table|document|figure)|^[^\S\n]*+\\boxed\{[^}]{0,400}\}[^\S\n]*+$"
@@ -92,6 +90,13 @@ _TURNS = re.compile(
     r"(?:^|\n)(?:thought|action|action input|observation|final answer|intermediate answer|tool|function|sql ?query|search ?query|query|rating|verdict|plan)\s*:",
     re.IGNORECASE,
 )
+_CLOSING = re.compile(
+    r"\W*(?:(?:all|now|task|everything|it|is|it's) ){0,3}[^\W\d_]{2,}(?:ed|ne)(?: successfully)?\W*", re.IGNORECASE
+)
+_STEPS = re.compile(
+    r"```|~~~|<code>|</?tool_call|<function|\[\[ ?##|^(?:thought|action|observation|code):",
+    re.MULTILINE | re.IGNORECASE,
+)
 _ALONE = re.compile(
     r"\s*+(?:[a-z][a-z0-9+.-]*://\S+|[\w.+-]+@[\w-]+\.[\w.]+|(?=\S*[A-Za-z])(?>(?:\.{0,2}/|~/|[A-Za-z]:\\|[\w.-]++/)[\w./\\~-]*\w)(?:\s++(?:\.{0,2}/|~/|[A-Za-z]:\\|[\w.-]++/)[\w./\\~-]*\w)*+|#[0-9A-Fa-f]{3,8}|[0-9a-f]{8}-[0-9a-f-]{27}(?: \w+)?|[a-z_]+: ?-?\d+(?:\.\d+)?|(?=[^\n]*[A-Za-z])(?:[^\s,\"]+|\"[^\"\n]*\")(?:,(?:[^\s,\"]+|\"[^\"\n]*\")){2,}|"
     r"(?=\S*(?:\w_\w|//|\\|\*\*?/|/\*|\*\.\w|[{}|]|\w\.(?:csv|tsv|json|jsonl|ya?ml|toml|txt|md|py|[jt]sx?|html?|xml|pdf|png|jpe?g|svg|zip|log|sh|sql|docx?|xlsx?|parquet|lock|env|prod|dev)$))\S+|"
@@ -109,6 +114,15 @@ _VERDICT = re.compile(
     r"POSITIVE|NEGATIVE|NEUTRAL|SPAM|HAM|SAFE|UNSAFE|TRUE|FALSE|YES|NO|PASS(?:ED)?|FAIL(?:ED)?|NONE|NULL|TERMINATED?|APPROVED?|REJECT(?:ED)?|ACCEPT(?:ED)?|HIGH|LOW|MEDIUM|"
     r"(?:IN)?CORRECT|(?:IR)?RELEVANT|ENTAILMENT|CONTRADICTION|SUPPORTED|REFUTED|SEARCH|CONTINUE|DONE|END|FINISH|STOP|OK|ERROR|UNKNOWN|[SO]\d|[^_\[\n]*+[_\[].*"
 )
+LONGEST_NAMED = 200
+"""Characters of the longest answer whose words the request may name."""
+_LISTED = re.compile(r"(?:^|[\s(\[])([a-z]|\d{1,2})[.):\]]\s", re.MULTILINE)
+_LABEL = re.compile(
+    r"(?:(?:final )?(?:answer|option|choice): ?)?[(\[*\"']*([a-z]|\d{1,2})[)\].:*\"']*(?:(?<=[).:*]) \S.*)?"
+)
+_GRADED = re.compile(r"\W*([a-z][\w ]{1,20}):\W*(?:[a-z]|-?\d{1,3}(?:\.\d+)?(?:/\d+)?|(?:in)?correct|pass|fail)\W*")
+_TOLD = r"\b(?:say|reply|respond|answer|write|output|print|return|type|send|end|finish|stop)\w*+ (?:exactly|only|just|with|either)\b"
+_QUOTE = "[\"'“”‘’`]"
 _ASKING = r"\b(?:who|whom|whose|what|which|where)\b"
 _ASKS = re.compile(rf"{_ASKING}(?:(?!{_ASKING})[^?])*+\?\s*+$", re.IGNORECASE)
 _PAIR = re.compile(r"\s*+(?:-\s*+)?(?:[\w.\"' -]{1,30}\s*+|(?<=[ -]))[:=]\s*+\S++(?: \S*+){0,4}+ ?+(?<![.?!])\s*+$")
@@ -126,7 +140,7 @@ def is_machine_read(body: Json, answer: str) -> bool:
     >>> is_machine_read({"messages": ask}, "Positive")
     True
     """
-    return _binds_the_form(body) or _is_label(body, answer) or _looks_formal(answer[:LOOKED_AT])
+    return _binds_the_form(body) or _is_label(body, answer) or _is_named(body, answer) or looks_formal(answer)
 
 
 def _binds_the_form(body: Json) -> bool:
@@ -137,18 +151,85 @@ def _binds_the_form(body: Json) -> bool:
         return True
     if isinstance(prompt := body.get("prompt"), str) and (_FILLED.search(prompt) or not _ENDED.search(prompt)):
         return True
-    messages = [message for message in body.get("messages") or () if isinstance(message, dict)]
+    messages = _messages(body)
     if messages and messages[-1].get("role") == "assistant":
         return True
-    own = [message for message in messages if message.get("role") == "user"][
-        -1:
-    ]  # what a tool returned asks for nothing
+    return any(_finds(_FORMS + _AUXILIARY, text) for text in _binding(messages))
+
+
+def _binding(messages: list[Json]) -> list[str]:
+    """The texts that may ask for a form: the instructions, and what the user said last. What a tool returned asks for nothing."""
+    own = [message for message in messages if message.get("role") == "user"][-1:]
     binding = [message for message in messages if message.get("role") in ("system", "developer")] + own
-    return any(_asks_for_a_form(_ends(_text(message)).lower()) for message in binding)
+    return [_ends(words_of(message.get("content"))).lower() for message in binding]
 
 
-def _asks_for_a_form(text: str) -> bool:
-    return any(pattern.search(text) for words, pattern in _FORMS if any(word in text for word in words))
+def _finds(forms: _Forms, text: str) -> re.Match[str] | None:
+    tried = (pattern.search(text) for words, pattern in forms if any(word in text for word in words))
+    return next(filter(None, tried), None)
+
+
+def _messages(body: Json) -> list[Json]:
+    return [message for message in body.get("messages") or () if isinstance(message, dict)]
+
+
+def is_auxiliary(body: Json) -> bool:
+    """Whether a program asks for a text of its own: a title, a search query, a question to go on with, a commit message.
+
+    >>> is_auxiliary({"messages": [{"role": "user", "content": "Create a concise title for this chat: Who wrote Hamlet?"}]})
+    True
+    >>> is_auxiliary({"messages": [{"role": "user", "content": "How many search queries does a person make in a day?"}]})
+    False
+    """
+    texts = _binding(_messages(body))
+    found = ((text, _finds(_AUXILIARY, text)) for text in texts)
+    return any(match and not _IS_ASKED.match(text, match.end()) for text, match in found)
+
+
+def shows_steps(body: Json) -> bool:
+    """Whether a conversation shows that its answers may be steps of an agent in the form of text: code, ReAct turns, tags."""
+    shown = [message for message in _messages(body) if message.get("role") != "tool"]
+    instructed = [message for message in shown if message.get("role") != "user"] + shown[-1:]
+    return any(_STEPS.search(_ends(words_of(message.get("content")))) for message in instructed)
+
+
+def closes_a_task(body: Json, answer: str) -> bool:
+    """Whether an answer after the results of tools says no more than that something is done.
+
+    >>> done = [{"role": "user", "content": "Fix the bug."}, {"role": "tool", "content": "ok"}]
+    >>> closes_a_task({"messages": done}, "Fixed."), closes_a_task({"messages": done}, "The bug was in add.")
+    (True, False)
+    """
+    messages = _messages(body)
+    if not messages or messages[-1].get("role") != "tool" or _CLOSING.fullmatch(answer) is None:
+        return False
+    return not any("?" in text or _ASKS.search(f"{text}?") for text in _binding(messages)[-1:])
+
+
+def _is_named(body: Json, answer: str) -> bool:
+    """Whether the request names the words of an answer: as a label of a list, as a mark behind a key, or as what is to be said."""
+    words = answer.strip().lower()
+    if not words or len(words) > LONGEST_NAMED or "\n" in words:
+        return False
+    messages = _messages(body)
+    texts = _binding(messages)
+    if (label := _LABEL.fullmatch(words)) is not None:
+        listed = {found[1] for text in texts for found in _LISTED.finditer(text)}
+        if label[1] in listed and ({"a", "b"} <= listed or {"1", "2"} <= listed):
+            return True
+    if (graded := _GRADED.fullmatch(words)) is not None and any(f"{graded[1]}:" in text for text in texts):
+        return True
+    own = len(texts) - any(message.get("role") == "user" for message in messages)
+    said = words.strip(" .!\"'`")
+    return any(said in text and _is_told(text, said, instructed=place < own) for place, text in enumerate(texts))
+
+
+def _is_told(text: str, said: str, *, instructed: bool) -> bool:
+    """Whether a text tells to say this; instructions may just quote it."""
+    before = rf"{_TOLD}(?:[^.?\n]{{0,80}}?{_QUOTE}|[^.?\n]{{0,40}}? )"
+    if re.search(rf"{before}{re.escape(said)}[.!]?(?!\w)", text):
+        return True
+    return instructed and re.search(rf"{_QUOTE}{re.escape(said)}[.!]?{_QUOTE}", text) is not None
 
 
 def _is_label(body: Json, answer: str) -> bool:
@@ -156,24 +237,19 @@ def _is_label(body: Json, answer: str) -> bool:
     if _CAPITALS.fullmatch(answer) is None:
         return False
     messages = [message for message in body.get("messages") or () if isinstance(message, dict)]
-    texts = [_text(message) for message in messages]
+    texts = [words_of(message.get("content")) for message in messages]
     own = [text for message, text in zip(messages, texts, strict=True) if message.get("role", "user") == "user"]
     asked = bool(own) and _ASKS.search(_ends(own[-1])) is not None
     return not asked or _VERDICT.fullmatch(answer.strip()) is not None or any(answer.strip() in text for text in texts)
-
-
-def _text(message: Json) -> str:
-    content = message.get("content")
-    if isinstance(content, list):
-        return "\n".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
-    return content if isinstance(content, str) else ""
 
 
 def _ends(text: str) -> str:
     return text if len(text) <= LOOKED_AT else f"{text[: LOOKED_AT // 2]}\n{text[-LOOKED_AT // 2 :]}"
 
 
-def _looks_formal(answer: str) -> bool:
+def looks_formal(answer: str) -> bool:
+    """Whether an answer has a form that programs read, whatever was asked."""
+    answer = answer[:LOOKED_AT]
     if _MARKUP.match(answer) or _QUERY.match(answer) or _CODE.match(answer) or _ALONE.fullmatch(answer):
         return True
     found = _TOKENS.search(answer) or _QUERY_LINE.search(answer) or _PATCH.search(answer) or _TURNS.search(answer)

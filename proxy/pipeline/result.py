@@ -286,11 +286,12 @@ class Run:
         job: the request.
         step_name: the step under way, or the last one.
         embedded: embeddings of the question that maps have requested so far.
+        came: the answer that the client already has, if it counts as one of the samples (shadow).
     """
 
     def __init__(self, job: Job, served: str | None = None, watch: Callable[[], None] = lambda: None) -> None:
-        self.job = job
-        self.step_name = "sample"
+        self.job, self.step_name = job, "sample"
+        self.came: Json | None = None
         self.embedded: Embeddings = {}
         self._served, self._watch = served, watch
         self._timings_ms: dict[str, float] = {}

@@ -100,7 +100,9 @@ async def _answer(run: Run, pipeline: RoutePipeline, serving: Awaitable[Json] | 
         return await measure_choices(run, pipeline, serving)
 
     with run.step("sample"):
-        await draw_answers(run, pipeline, serving)
+        reason = await draw_answers(run, pipeline, serving)
+    if reason is not None:
+        return run.end(Status.PASSED, reason)
     await pipeline.turns.wait()
     job, drawn = run.job, run.result.drawn
     reason = answer_reason(drawn.samples, [choice for _, choice in drawn.choices])

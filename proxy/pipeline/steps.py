@@ -21,7 +21,7 @@ from ..types import Clustering, Standing, Usage
 from ..upstreams.group import one_answer
 from ..upstreams.thoughts import RESULT_MARK
 from .job import Job, asks_for_logprobs
-from .machine_read import is_machine_read
+from .machine_read import closes_a_task, is_machine_read
 from .placing import Placer
 from .result import Confidence, Run
 from .sampling.forms import Accepted
@@ -119,7 +119,8 @@ class RoutePipeline(RouteWording):
 
 
 async def group(run: Run, clusterer: Clusterer, *, may_replace: bool) -> Clustering:
-    """Group the answers by meaning. In shadow mode the served answer is compared too, but does not count in any cluster.
+    """Group the answers by meaning. In shadow mode the served answer is one of them, or, where an equal request drew them, is compared
+    without counting in any cluster.
 
     If the first answer is the draft (drawn in full beside short samples, stored by the upstream, or already being read), its cluster comes
     first whatever its size: the confidence is about the text that is read.
@@ -128,7 +129,8 @@ async def group(run: Run, clusterer: Clusterer, *, may_replace: bool) -> Cluster
         StepFailed: too few answers have text, or a judge could not be asked.
     """
     drawn, sampling, question = run.result.drawn, run.job.route.sampling, run.job.question
-    texts, served = drawn.texts, run.result.served
+    is_first = run.came is not None and drawn.source == "upstream" and 0 in drawn.compared
+    texts, served = drawn.texts, None if is_first else run.result.served
     if len(texts) < sampling.least:
         missing = f"{len(texts)} of {sampling.n} answers have text; {sampling.least} are needed"
         raise StepFailed("sample", Reason.TOO_FEW_SAMPLES, missing)
@@ -145,6 +147,7 @@ async def group(run: Run, clusterer: Clusterer, *, may_replace: bool) -> Cluster
         clustering = Clustering(tuple(clusters), clustering.decided_by, draft=0)
     else:
         clustering = _complete_draft(clustering, [drawn.samples[i].finish_reason == "length" for i in drawn.compared])
+    agrees = 0 in clustering.largest if is_first else agrees
     run.learn(clustering=clustering, served_agrees=clustering.largest[0] in home if home else agrees)
     return clustering
 
@@ -177,6 +180,8 @@ def left_alone(run: Run, *, may_replace: bool) -> Reason | None:
     is_marked = sample.before.rstrip().endswith(RESULT_MARK) or (not may_replace and bool(sample.after.strip()))
     if is_marked or is_machine_read(run.job.chat, run.result.draft or ""):
         return Reason.MACHINE_READ
+    if closes_a_task(run.job.chat, run.result.draft or ""):
+        return Reason.NO_ASSERTION
     return _described(run, may_replace=may_replace)
 
 

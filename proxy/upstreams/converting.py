@@ -67,7 +67,12 @@ class Converting:
     async def relay(self, call: RawCall) -> AsyncIterator[Relay]:
         """See `Upstream`."""
         place = _PLACE.fullmatch(call.path.partition("?")[0])
-        conversion = self._conversions.get(f"/{place[1]}") if place and call.method == "POST" else None
+        conversion = (
+            self._conversions.get(f"/{place[1]}") if place and (call.method == "POST" or call.is_websocket) else None
+        )
+        if conversion is not None and call.is_websocket:
+            message = "the upstream of this route is asked through /v1/chat/completions, which has no WebSocket; send the request by POST, streamed if you like"
+            raise BadRequest(message, code=Reason.NOT_IN_CHAT)
         if conversion is None or not isinstance(call.body, bytes):
             async with self._inner.relay(call) as reply:
                 yield reply

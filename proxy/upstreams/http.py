@@ -27,17 +27,7 @@ from .retries import with_retries
 from .sse import STREAM, begins_stream
 from .wire import Answer
 
-OF_THE_BODY = (
-    "content-",
-    "etag",
-    "last-modified",
-    "digest",
-    "repr-digest",
-    "accept-ranges",
-    "cache-control",
-    "expires",
-    "vary",
-)
+OF_THE_BODY = ("content-", "etag", "last-modified", "digest", "repr-digest", "accept-ranges", "cache-control", "expires", "vary")  # fmt: skip
 """Prefixes of headers that describe a body; they do not apply to another body."""
 LAST_STATUS = 599
 LARGE_BYTES = 100_000

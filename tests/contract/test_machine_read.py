@@ -40,6 +40,34 @@ def test_it_is_measured_and_left_as_it_is(
     assert 0.0 < field["confidence"] < 1.0
 
 
+@pytest.mark.parametrize(
+    ("system", "question", "answer"),
+    [
+        ("", "Which one is the capital?\nA. Sydney\nB. Canberra\nC. Perth\nAnswer:", "{}"),
+        ("", "Which one is the capital?\n(1) Sydney (2) Canberra (3) Perth", "({})"),
+        ("End with GRADE: C for correct or GRADE: I for incorrect.", "Is it right? It is Canberra.", "GRADE: {}"),
+        (
+            "When there is nothing left, say exactly 'Option {} is done.'",
+            "Who is the mayor of Rome?",
+            "Option {} is done.",
+        ),
+        ("", "Which queue takes it? Respond with {} or sales.", "{}"),
+    ],
+)
+def test_words_that_the_request_names_are_left(
+    serve: Any, client_of: Any, upstream: Upstream, system: str, question: str, answer: str
+) -> None:
+    """Labels, marks and phrases that a program compares."""
+    label = "2" if "(1)" in question else "C"
+    others = [answer.format(each) for each in ("1A" if label == "2" else "AB")]
+    upstream.default = says(answer.format(label), *others, answer.format(label), answer.format(label))
+    asked = [{"role": "system", "content": system.format(label)}] if system else []
+    asked.append({"role": "user", "content": question.format(label)})
+    got = client_of(serve(claims_only=False)).chat.completions.create(model="m", messages=asked)
+    assert got.choices[0].message.content == answer.format(label)
+    assert got.model_extra["hedgerow"]["reason"] == "machine_read"
+
+
 def test_the_same_answers_to_a_person_are_hedged(serve: Any, client_of: Any, upstream: Upstream) -> None:
     upstream.default = says(*ANSWERS)
     answer = asked(client_of(serve()), ASK)

@@ -422,11 +422,19 @@ def test_what_was_asked_again_here_is_not_asked_again_by_the_library(
     assert len(upstream.calls) == 2
 
 
-def test_a_sentence_before_a_call_is_not_measured_in_shadow(serve: Any, upstream: Upstream, lines: Any) -> None:
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("mode", MODES)
+def test_a_sentence_before_a_call_is_no_reason_for_others(
+    serve: Any, upstream: Upstream, lines: Any, mode: str, stream: bool
+) -> None:
     """A step of an agent costs what it costs direct."""
     answer = MANNERS["OpenAI"].whole(None)
     answer["choices"][0]["message"]["content"] = "I'll look."
-    upstream.default = lambda _request, _body: JSONResponse(answer)
-    httpx.post(serve(mode="shadow") + CHAT, json={"model": "m", "messages": ASK, "tools": TOOLS})
-    assert lines.requests(1)[0]["status"] == "passed"
-    assert len(upstream.calls) == 1
+    calls = MANNERS["OpenAI"].stream(None).replace(b'"content": ""', b'"content": "I\'ll look."')
+    upstream.default = lambda _request, body: (
+        Response(calls, media_type="text/event-stream") if body.get("stream") else JSONResponse(answer)
+    )
+    httpx.post(serve(**MODES[mode]) + CHAT, json={"model": "m", "messages": ASK, "tools": TOOLS, "stream": stream})
+    line = lines.requests(1)[0]
+    assert (line["status"], line["reason"]) == ("passed", "mode_off" if mode == "off" else "tool_calls")
+    assert [body.get("n") or 1 for body in upstream.calls] == [1]

@@ -21,7 +21,7 @@ from ...outcomes import Reason
 from ...protocols import Upstream
 from ...types import Json
 from ...upstreams.group import asked_at, one_answer
-from ..eligibility import answer_reason, offers_tools
+from ..eligibility import answer_reason, comes_alone, turn_reason
 from ..job import Job
 from ..result import Drawn, Run
 from ..steps import RoutePipeline
@@ -67,20 +67,19 @@ async def draw_own(job: Job, upstream: Upstream, *, logprobs: bool = False) -> J
     return answer
 
 
-async def draw_answers(run: Run, pipeline: RoutePipeline, serving: Awaitable[Json] | None) -> None:
-    """Draw the answers of a run, besides the one that is being served, if any.
-
-    If tools are offered, the others wait until the first answer turns out to be text: a tool call needs no others. Equal requests share
-    their answers, unless one is being served.
+async def draw_answers(run: Run, pipeline: RoutePipeline, serving: Awaitable[Json] | None) -> Reason | None:
+    """Draw the answers of a run, besides the one that the client has or is being served, if any. Returns the reason if the first needs no
+    others: where it may be a step of an agent, they wait for it. Equal requests share their answers, unless one is being served.
 
     Raises:
         ProxyError: no answer could be drawn.
     """
-    job, sampling, first = run.job, run.job.route.sampling, _first(run.job, pipeline, serving)
+    job, sampling, first = run.job, run.job.route.sampling, _first(run, pipeline, serving)
+    reason: Reason | None = None
     asked = sampling.adaptive
     worth = await worth_of(job, asked, pipeline, run.embedded) if asked is not None else None
-    if offers_tools(job.chat):
-        await _Drawing(job, pipeline, run.arrived, worth).if_text(first)
+    if comes_alone(job.chat):
+        reason = await _Drawing(job, pipeline, run.arrived, worth).if_needed(first)
     elif serving is None and (sampling.share or sampling.cache is not None):
 
         def for_everybody(arrived: Arrived) -> Awaitable[None]:
@@ -93,12 +92,22 @@ async def draw_answers(run: Run, pipeline: RoutePipeline, serving: Awaitable[Jso
         await _Drawing(job, pipeline, run.arrived, worth).all(first, serving)
     if worth is not None and run.result.drawn.source == "upstream":
         run.learn(drawing=worth.record)
+    return reason
 
 
-def _first(job: Job, pipeline: RoutePipeline, serving: Awaitable[Json] | None) -> First | None:
-    """What draws the first answer separately: the one being served, which a deadline must not cancel, or the client's own if it is the draft."""
+def _first(run: Run, pipeline: RoutePipeline, serving: Awaitable[Json] | None) -> First | None:
+    """What draws the first answer separately: the one that the client has or is being served, which a deadline must not cancel, or the
+    client's own if it is the draft.
+    """
+    job, came = run.job, run.came
     if serving is not None:
         return lambda: asyncio.shield(serving)
+    if came is not None:
+
+        async def given() -> Json:
+            return came
+
+        return given
     if job.draws_draft_first:
         return partial(draw_own, job, pipeline.upstream, logprobs=pipeline.needs_logprobs)
     return None
@@ -114,7 +123,7 @@ class _Drawing:
 
     def _take(self, answer: Json) -> None:
         self._unread.append(answer)
-        self._asking.has_draft = True
+        self._asking.has_draft = self._job.mode != "shadow"  # where nobody waits
         self._arrived(answer)
 
     def _so_far(self) -> Drawn:
@@ -145,16 +154,18 @@ class _Drawing:
         else:
             await self._beside(first, n - 1)
 
-    async def if_text(self, first: First | None) -> None:
-        """Draw as many answers as the route wants if the first is text, and no others if it calls a tool."""
+    async def if_needed(self, first: First | None) -> Reason | None:
+        """Draw as many answers as the route wants if the first is to be compared; else returns the reason."""
         await self.take_first(first or self._asking.first)
-        if self._may_compare():
-            await self.rest(self._job.route.sampling.n - 1)
-
-    def _may_compare(self) -> bool:
         drawn = self._so_far()
         reason = answer_reason(drawn.samples, [choice for _, choice in drawn.choices])
-        return reason is None or (reason is Reason.TOOL_CALLS and self._job.route.tool_calls == "measure")
+        if reason is Reason.TOOL_CALLS and self._job.route.tool_calls == "measure":
+            reason = None
+        elif reason is None:
+            reason = turn_reason(self._job, drawn.samples[0])
+        if reason is None:
+            await self.rest(self._job.route.sampling.n - 1)
+        return reason
 
     async def rest(self, n: int) -> None:
         """Draw `n` answers, or fewer on routes that stop early."""

@@ -26,23 +26,8 @@ Arrived = Callable[[Json], None]
 """Receives each completion object on arrival, so that it is kept if a later call fails. Receivers must not change the object."""
 Work = Callable[[Arrived], Awaitable[None]]
 CANNOT_MATTER = frozenset(
-    [
-        "user-agent",
-        "x-stainless-retry-count",
-        "traceparent",
-        "tracestate",
-        "b3",
-        "x-b3-traceid",
-        "x-b3-spanid",
-        "x-b3-parentspanid",
-        "x-b3-sampled",
-        "x-amzn-trace-id",
-        "x-cloud-trace-context",
-        "x-request-id",
-        "x-client-request-id",
-        "x-correlation-id",
-    ]
-)
+    ["user-agent", "x-stainless-retry-count", "traceparent", "tracestate", "b3", "x-b3-traceid", "x-b3-spanid", "x-b3-parentspanid", "x-b3-sampled", "x-amzn-trace-id", "x-cloud-trace-context", "x-request-id", "x-client-request-id", "x-correlation-id"]
+)  # fmt: skip
 """Headers that differ between equal requests and say nothing to a model: the program, ids of traces and of requests, the number of the attempt."""
 
 ANY_KEY = UpstreamKey("")

@@ -228,7 +228,9 @@ def item_events(block: Any, index: int, pieces: Callable[[str], Iterable[str]]) 
     deltas: list[Json] = []
     begun = block
     if kind == "text" and isinstance(block.get("text"), str):
-        begun = {"type": "text", "text": ""} | ({"citations": []} if "citations" in block else {})
+        begun = {"type": "text", "text": ""} | (
+            {"citations": block["citations"] and []} if "citations" in block else {}
+        )
         deltas = [{"type": "text_delta", "text": piece} for piece in pieces(block["text"])]
         deltas += [{"type": "citations_delta", "citation": citation} for citation in block.get("citations") or ()]
     elif kind == "thinking":

@@ -23,21 +23,8 @@ from .in_chat import (
 )
 
 CONVERTED = frozenset(
-    [
-        "messages",
-        "system",
-        "stop_sequences",
-        "tools",
-        "tool_choice",
-        "metadata",
-        "output_config",
-        "output_format",
-        "stream",
-        "service_tier",
-        "container",
-        "mcp_servers",
-    ]
-)
+    ["messages", "system", "stop_sequences", "tools", "tool_choice", "metadata", "output_config", "output_format", "stream", "service_tier", "container", "mcp_servers"]
+)  # fmt: skip
 """Fields that are converted or dropped; all others are passed on."""
 REFUSED: Mapping[str, str] = {
     "container": "ask without `container`",
@@ -50,6 +37,12 @@ CHOICES = {"auto": "auto", "any": "required", "none": "none"}
 IMAGES = "send a picture as `base64` or `url`, a document as `base64` or `text`"
 DELTAS = {"thought": ("thinking_delta", "thinking"), "call": ("input_json_delta", "partial_json")}
 """The type of a delta for each kind of part; a text otherwise."""
+
+
+UNCOUNTED: Json = {"cache_creation": None, "inference_geo": None, "server_tool_use": None, "service_tier": "standard"}
+"""Fields of a usage that chat does not tell."""
+CALLER: Json = {"caller": {"type": "direct"}}
+"""Who calls a tool: the model itself."""
 
 
 def request(body: Json) -> Json:
@@ -193,12 +186,19 @@ def begun(_body: Json, head: Said) -> Json:
         "content": [],
         "stop_reason": None,
         "stop_sequence": None,
+        "stop_details": None,
+        "container": None,
         "usage": _counts(head.usage),
     }
 
 
 def _counts(usage: Usage | None) -> Json:
-    return messages.spent_in_all(usage or Usage()) | {"cache_creation_input_tokens": 0}
+    spent = usage or Usage()
+    counted = {
+        "cache_creation_input_tokens": spent.written,
+        "output_tokens_details": {"thinking_tokens": spent.reasoning},
+    }
+    return UNCOUNTED | messages.spent_in_all(spent) | counted
 
 
 def ended(begun: Json, head: Said, parts: Sequence[Part]) -> Json:
@@ -215,8 +215,13 @@ def item(begun: Json, part: Part) -> Json:
         return {"type": "thinking", "thinking": part.text, "signature": ""}
     if part.kind == "call":
         name = part.call_id or f"toolu_{begun['id'].removeprefix('msg_')}_{part.number}"
-        return {"type": "tool_use", "id": name, "name": part.name, "input": messages.decoded(part.text or "{}")}
-    return {"type": "text", "text": part.text}
+        return {
+            "type": "tool_use",
+            "id": name,
+            "name": part.name,
+            "input": messages.decoded(part.text or "{}"),
+        } | CALLER
+    return {"type": "text", "text": part.text, "citations": None}
 
 
 def goes_on(event: Json, part: Part, piece: str) -> Json:

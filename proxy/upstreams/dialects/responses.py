@@ -19,16 +19,8 @@ from .chat_parts import kinds_of_tools
 LOGPROBS = "message.output_text.logprobs"
 """Value of `include` that requests log-probabilities."""
 CLIENT_ACTS = frozenset(
-    [
-        "function_call",
-        "custom_tool_call",
-        "computer_call",
-        "local_shell_call",
-        "shell_call",
-        "apply_patch_call",
-        "mcp_approval_request",
-    ]
-)
+    ["function_call", "custom_tool_call", "computer_call", "local_shell_call", "shell_call", "apply_patch_call", "mcp_approval_request"]
+)  # fmt: skip
 """Items that ask the client to act; not calls of tools that the upstream runs itself."""
 ACTING = frozenset(["mcp", "image_generation", "code_interpreter"])
 """Tools that the upstream runs itself and that may act or cost on their own."""
@@ -161,7 +153,7 @@ def spent_in_all(spent: Usage) -> Json:
     """Token usage in the format of this endpoint."""
     return {
         "input_tokens": spent.prompt,
-        "input_tokens_details": {"cached_tokens": spent.cached},
+        "input_tokens_details": {"cached_tokens": spent.cached, "cache_write_tokens": spent.written},
         "output_tokens": spent.completion,
         "output_tokens_details": {"reasoning_tokens": spent.reasoning},
         "total_tokens": spent.total,

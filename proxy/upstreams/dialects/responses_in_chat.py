@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -22,27 +23,8 @@ from .in_chat import (
 )
 
 CONVERTED = frozenset(
-    [
-        "input",
-        "instructions",
-        "max_output_tokens",
-        "text",
-        "tools",
-        "tool_choice",
-        "reasoning",
-        "include",
-        "store",
-        "stream",
-        "stream_options",
-        "truncation",
-        "max_tool_calls",
-        "previous_response_id",
-        "conversation",
-        "background",
-        "prompt",
-        "top_logprobs",
-    ]
-)
+    ["input", "instructions", "max_output_tokens", "text", "tools", "tool_choice", "reasoning", "include", "store", "stream", "stream_options", "truncation", "max_tool_calls", "previous_response_id", "conversation", "background", "prompt", "top_logprobs"]
+)  # fmt: skip
 """Fields that are converted or dropped; all others are passed on."""
 NOT_KEPT = "send the whole conversation as `input`"
 REFUSED: Mapping[str, str] = {
@@ -60,15 +42,27 @@ ECHOED: Json = {
     "metadata": {},
     "parallel_tool_calls": True,
     "reasoning": {"effort": None, "summary": None},
-    "temperature": None,
+    "temperature": 1.0,
     "text": {"format": {"type": "text"}},
     "tool_choice": "auto",
     "tools": [],
-    "top_p": None,
+    "top_p": 1.0,
+    "top_logprobs": 0,
+    "presence_penalty": 0.0,
+    "frequency_penalty": 0.0,
+    "max_tool_calls": None,
+    "background": False,
+    "service_tier": "default",
+    "prompt_cache_key": None,
+    "safety_identifier": None,
     "truncation": "disabled",
     "user": None,
 }
 """Fields of a request that are repeated in its response, with their default values."""
+
+
+TOOL: Json = {"description": None, "parameters": None, "strict": False}
+"""Fields of a tool that is repeated, with their default values."""
 
 
 def request(body: Json) -> Json:
@@ -204,11 +198,12 @@ def _probabilities(body: Json) -> Json:
 
 def begun(body: Json, head: Said) -> Json:
     """The response for a request, without content yet."""
-    echoed = {name: body[name] if body.get(name) is not None else value for name, value in ECHOED.items()}
+    echoed = {name: _echoed(body.get(name), value) for name, value in ECHOED.items()}
     return {
         "id": f"resp_{tail_of(head.id)}",
         "object": "response",
         "created_at": head.created,
+        "completed_at": None,
         "status": "in_progress",
         "error": None,
         "incomplete_details": None,
@@ -220,10 +215,21 @@ def begun(body: Json, head: Said) -> Json:
     } | echoed
 
 
+def _echoed(said: Any, default: Any) -> Any:
+    """A field of a request as its response repeats it, with what the client left out."""
+    if isinstance(said, list):
+        return [TOOL | tool for tool in said]
+    if isinstance(said, dict) and isinstance(default, dict):
+        return default | said
+    return default if said is None else said
+
+
 def ended(begun: Json, head: Said, parts: Sequence[Part]) -> Json:
     """The complete response."""
     why = STATUS.get(head.finish)
-    status = {"status": "incomplete", "incomplete_details": {"reason": why}} if why else {"status": "completed"}
+    status: Json = {"status": "completed", "completed_at": max(head.created, int(time.time()))}
+    if why:
+        status = {"status": "incomplete", "incomplete_details": {"reason": why}}
     counts = None if head.usage is None else responses.spent_in_all(head.usage)
     return begun | status | {"output": [item(begun, part) for part in parts], "usage": counts}
 
@@ -236,10 +242,26 @@ def item(begun: Json, part: Part) -> Json:
     if part.kind == "call":
         fields = {"call_id": part.call_id or f"call_{name}", "name": part.name, "arguments": part.text or "{}"}
         return {"id": f"fc_{name}", "type": "function_call", "status": "completed"} | fields
-    content: Json = {"type": "output_text", "text": part.text, "annotations": [], "logprobs": part.logprobs}
+    content: Json = {
+        "type": "output_text",
+        "text": part.text,
+        "annotations": [],
+        "logprobs": _tokens(part.logprobs, top_logprobs=[]),
+    }
     if part.kind == "refusal":
         content = {"type": "refusal", "refusal": part.text}
     return {"id": f"msg_{name}", "type": "message", "role": "assistant", "status": "completed", "content": [content]}
+
+
+def _tokens(logprobs: Any, **lacking: Any) -> list[Json]:
+    """Log-probabilities of tokens, with what chat may leave out."""
+    tokens = [token for token in logprobs if isinstance(token, dict)] if isinstance(logprobs, list) else []
+    bare = [{name: value for name, value in token.items() if value is not None} for token in tokens]
+    return [
+        lacking | {"bytes": list(str(token.get("token")).encode())} | token
+        | ({"top_logprobs": _tokens(token["top_logprobs"])} if token.get("top_logprobs") else {})
+        for token in bare
+    ]  # fmt: skip
 
 
 def goes_on(event: Json, _part: Part, piece: str) -> Json:
