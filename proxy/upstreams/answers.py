@@ -9,6 +9,7 @@ from ..errors import BadRequest, NotFound, UpstreamError, UpstreamRejected
 from ..outcomes import Reason
 from ..strict_json import TooDeep, dumps, loads, mended, read_leniently
 from ..types import Json, Sample, Usage
+from .sse import named_event
 from .thoughts import cut
 
 MAX_TOKENS = 2**31 - 1
@@ -48,6 +49,9 @@ def checked_completion(name: str, body: bytes, convert: Callable[[Json], Json] |
         )
     if isinstance(answer.get("error"), dict | str) and answer["error"] and _ANSWERING.isdisjoint(answer):
         raise UpstreamRejected(status_of(answer), body, "application/json")
+    if answer.get("status") == "failed" and answer.get("error"):  # Responses; as the client would have got it
+        failed = {"type": "response.failed", "sequence_number": 0, "response": answer}
+        raise UpstreamRejected(200, body, "application/json", event=named_event("response.failed", failed))
     if convert is not None:
         try:
             return convert(answer)

@@ -6,14 +6,16 @@ import asyncio
 import socket
 import ssl
 import time
+from base64 import b64encode
 from collections import deque
 from collections.abc import AsyncIterable, Sequence
-from urllib.parse import SplitResult
+from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from aiohappyeyeballs import start_connection
 
 from ..errors import UpstreamError, UpstreamTimeout
-from .wire import Answer, Connection
+from .wire import MOST_HEAD, Answer, Connection
 
 PORTS = {"http": 80, "https": 443}
 KEEP_S = 4.0
@@ -57,6 +59,7 @@ class Connections:
         self.name, self._tls = name, tls
         self._host, self._port = _host(address), address.port or PORTS[address.scheme]
         self.authority = authority(address)
+        self._proxy = proxy_of(address)
         self._is_closed = False
         self._connect_s, self._silent_s = connect_s, silent_s
         self._slots = asyncio.Semaphore(most)
@@ -126,13 +129,16 @@ class Connections:
     async def _connected(self) -> Connection:
         loop = asyncio.get_running_loop()
         if time.monotonic() - self._looked_up_at >= ADDRESSES_S:
-            self._addresses = await loop.getaddrinfo(self._host, self._port, type=socket.SOCK_STREAM)  # type: ignore[assignment]
+            host, port = (self._proxy.hostname, self._proxy.port or 80) if self._proxy else (self._host, self._port)
+            self._addresses = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)  # type: ignore[assignment]
             self._looked_up_at = time.monotonic()
         try:
             connected = await start_connection(self._addresses, happy_eyeballs_delay=SECOND_ADDRESS_S)
         except OSError:
             self._looked_up_at = -ADDRESSES_S  # the host may have a new address
             raise
+        if self._proxy is not None:
+            await self._tunnel(connected, self._proxy)
         _, connection = await loop.create_connection(
             lambda: Connection(self.name, self._silent_s),
             sock=connected,
@@ -142,6 +148,29 @@ class Connections:
             ssl_handshake_timeout=0.8 * self._connect_s if self._tls is not None else None,
         )
         return connection
+
+    async def _tunnel(self, connected: socket.socket, proxy: SplitResult) -> None:
+        """Ask a proxy for a connection to the upstream.
+
+        Raises:
+            ConnectionError: it gives none.
+        """
+        loop, target, said = asyncio.get_running_loop(), f"{self._host}:{self._port}", b""
+        user = f"{unquote(proxy.username or '')}:{unquote(proxy.password or '')}".encode()
+        shown = f"proxy-authorization: Basic {b64encode(user).decode()}\r\n" if proxy.username else ""
+        try:
+            await loop.sock_sendall(connected, f"CONNECT {target} HTTP/1.1\r\nhost: {target}\r\n{shown}\r\n".encode())
+            while not said.endswith(b"\r\n\r\n"):
+                more = await loop.sock_recv(connected, 4096)
+                said += more
+                if not more or len(said) > MOST_HEAD:
+                    raise ConnectionError("the proxy of HTTPS_PROXY broke off")
+            status = said.splitlines()[0].partition(b" ")[2]
+            if not status.startswith(b"200"):
+                raise ConnectionError(f"the proxy of HTTPS_PROXY answered {status[:60].decode('latin-1')}")
+        except BaseException:
+            connected.close()
+            raise
 
     async def aclose(self) -> None:
         """Close the idle connections; one in use is closed when its call ends."""
@@ -220,6 +249,15 @@ class Asked:
             )
             raise UpstreamError(message, code="upstream_broken")
         return (head + "\r\n").encode("latin-1")
+
+
+def proxy_of(address: SplitResult) -> SplitResult | None:
+    """The proxy through which the environment (`HTTPS_PROXY`, `NO_PROXY`) leads to an https upstream; None if it is reached directly."""
+    proxies = getproxies()
+    named = proxies.get("https", "") if address.scheme == "https" else ""
+    if not named or proxy_bypass(address.hostname or ""):
+        return None
+    return urlsplit(named if "://" in named else f"http://{named}")
 
 
 def _host(address: SplitResult) -> str:

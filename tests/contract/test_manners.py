@@ -231,6 +231,19 @@ def test_an_error_in_a_stream_is_raised_by_the_sdk_at_once(serve: Any, client_of
     assert len(upstream.calls) == 2  # whole, which it does not take, and as the client asked
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_response_that_failed_is_served_as_it_came(
+    serve: Any, client_of: Any, upstream: Upstream, stream: bool
+) -> None:
+    """As an object with its error; nobody takes it for an answer without text."""
+    failed = responses_support.response() | {"status": "failed", "error": {"code": "server_error", "message": "broken"}}
+    upstream.default = lambda _request, _body: JSONResponse(failed)
+    client = client_of(serve(sampling={"n": 3}))
+    got = client.responses.create(model="m", input="What is the capital of Australia?", stream=stream)
+    answer = [event.response for event in got][-1] if stream else got
+    assert (answer.status, answer.error.message) == ("failed", "broken")
+
+
 def test_an_error_object_with_status_200_has_the_status_of_its_kind(serve: Any, upstream: Upstream) -> None:
     """By its type where it names no number."""
     upstream.default = fails(200, {"error": {"message": "slow down", "type": "rate_limit_error"}})

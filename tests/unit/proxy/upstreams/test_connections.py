@@ -429,6 +429,54 @@ def test_only_a_server_that_is_who_it_says_is_asked(certificate: Path, is_truste
     assert asyncio.run(work()) == (([READ] * 2, 1) if is_trusted else "upstream_unreachable")
 
 
+@pytest.mark.parametrize("fault", ["", "no proxy", "refuses"])
+def test_an_upstream_behind_a_proxy_of_the_environment(
+    certificate: Path, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    """Through a tunnel, with the proxy's own user; `NO_PROXY` leads past it, and a proxy that refuses is named."""
+    heads: list[bytes] = []
+
+    async def proxy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heads.append(await reader.readuntil(b"\r\n\r\n"))
+        if fault == "refuses":
+            writer.write(b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n")
+            writer.close()
+            return
+        host, port = heads[0].split(b" ")[1].split(b":")
+        there, back = await asyncio.open_connection(host.decode(), int(port))
+        writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+
+        async def copy(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+            with closing(target), suppress(ConnectionError):
+                while data := await source.read(4096):
+                    target.write(data)
+
+        await asyncio.gather(copy(reader, back), copy(there, writer))
+
+    async def work() -> Any:
+        server = await asyncio.start_server(proxy, "127.0.0.1", 0)
+        monkeypatch.setenv("HTTPS_PROXY", f"http://me:p%40ss@127.0.0.1:{server.sockets[0].getsockname()[1]}")
+        monkeypatch.setenv("NO_PROXY", "localhost" if fault == "no proxy" else "elsewhere.example")
+        held = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        held.load_cert_chain(certificate)
+        async with connected(tls=(held, ssl.create_default_context(cafile=str(certificate)))) as (_, connections):
+            try:
+                return [await asked(connections, body=b"") for _ in range(2)]
+            except UpstreamError as error:
+                return error.cause
+            finally:
+                server.close()
+
+    got = asyncio.run(work())
+    if fault == "refuses":
+        assert "the proxy of HTTPS_PROXY answered" in got
+        assert "407" in got
+    else:
+        assert got == [READ] * 2
+    assert len(heads) == (fault != "no proxy")
+    assert all(b"proxy-authorization: Basic bWU6cEBzcw==" in head for head in heads)
+
+
 CAUSES = {
     "expired": "SSLCertVerificationError: certificate has expired",
     "unknown": "SSLCertVerificationError: self-signed certificate",
