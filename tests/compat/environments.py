@@ -47,6 +47,7 @@ KNOWN = {
     "llm_.py": Client("llm", "llm"),
     "openai_node.mjs": Client("openai (Node)", "openai", beyond=BOTH),
     "ai_sdk.mjs": Client("AI SDK", "ai", beyond=BOTH),
+    "accumulating_openai.mjs": Client("openai (Node), manners of providers", "openai"),
     "anthropic_node.mjs": Client("anthropic (Node)", "@anthropic-ai/sdk", beyond=CHAT_ALONE),
     "Jdk.java": Client("JDK HttpClient"),
     "curl.sh": Client("curl"),

@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from hedgerow.proxy.upstreams.dialects import messages, responses
+from tests.support.manners import MANNERS
 from tests.support.upstream import sse_response, stream_chunks
 
 Json = dict[str, Any]
@@ -70,7 +71,7 @@ class Provider:
 
     def _answer(self, path: str, body: Json) -> Response:
         if path.endswith("/chat/completions"):
-            return self._chat(body)
+            return MANNERS[body["model"]].reply(body) if body.get("model") in MANNERS else self._chat(body)
         if path.endswith("/completions"):
             texts = self._texts(body, _number(body))
             choices = [{"index": i, "finish_reason": "stop", "logprobs": None, "text": t} for i, t in enumerate(texts)]
@@ -83,7 +84,8 @@ class Provider:
             data = [{"object": "embedding", "index": 0, "embedding": [0.5]}]
             return _json({"object": "list", "model": "m", "data": data})
         if path.endswith("/models"):
-            return _json({"object": "list", "data": [{"id": "m", "object": "model", "created": 1, "owned_by": "x"}]})
+            named = [{"id": name, "object": "model", "created": 1, "owned_by": "x"} for name in ("m", *MANNERS)]
+            return _json({"object": "list", "data": named})
         return _json({"error": {"message": f"nothing at {path}", "type": "invalid_request_error", "code": None}}, 404)
 
     def _texts(self, body: Json, n: int) -> list[str]:

@@ -61,7 +61,7 @@ def test_every_manner_in_every_mode(
     """An answer that is not reworded is the upstream's, as an object; of one that is, only the text differs."""
     address = serve(**MODES[mode], sampling={"n": 3})
     for name, manner in MANNERS.items():
-        upstream.default = manner.says(text, only_streams=only_streams)
+        upstream.default = manner.says(only_streams=only_streams)
         for stream in (True,) if only_streams else (False, True):
             body = {"model": "m", "messages": ASK, "stream": stream} | ({} if text else {"tools": TOOLS})
             body |= {"stream_options": {"include_usage": True}} if stream else {}
@@ -115,7 +115,7 @@ def test_feedback_finds_the_answer_by_its_own_id(serve: Any, upstream: Upstream,
     """Also where the stream opens with a chunk that has none."""
     if mode == "off":
         pytest.skip("keeps no answers")
-    upstream.default = MANNERS["Azure OpenAI"].says(TEXT)
+    upstream.default = MANNERS["Azure OpenAI"].says()
     address = serve(**MODES[mode], sampling={"n": 3})
     httpx.post(address + CHAT, json={"model": "m", "messages": ASK, "stream": True})
     told = httpx.post(address + "/v1/feedback", json={"id": "chatcmpl-7", "correct": True}, timeout=30)

@@ -95,18 +95,23 @@ class Manner:
         events = [f"data: {json.dumps(chunk)}" for chunk in chunks] + ([self.done] if self.done else [])
         return "".join(event + self.blank for event in events).encode()
 
-    def says(self, text: str | None, *, only_streams: bool = False) -> Reply:
+    def reply(self, body: Json) -> Response:
+        """The answer to a request: calls where it offers tools."""
+        text = None if body.get("tools") else TEXT
+        if body.get("stream"):
+            return Response(self.stream(text), media_type="text/event-stream")
+        answer, n = self.whole(text), body.get("n") or 1
+        usage = USAGE | {"completion_tokens": 9 * n, "total_tokens": 7 + 9 * n}
+        several = [answer["choices"][0] | {"index": i} for i in range(n)]
+        return JSONResponse(answer | {"choices": several, "usage": usage})
+
+    def says(self, *, only_streams: bool = False) -> Reply:
         """An upstream that answers so."""
 
         def reply(_request: Any, body: Json) -> Response:
-            if body.get("stream"):
-                return Response(self.stream(text), media_type="text/event-stream")
-            if only_streams:
+            if only_streams and not body.get("stream"):
                 return JSONResponse({"error": {"message": "stream must be set to true", "code": None}}, 400)
-            answer, n = self.whole(text), body.get("n") or 1
-            usage = USAGE | {"completion_tokens": 9 * n, "total_tokens": 7 + 9 * n}
-            several = [answer["choices"][0] | {"index": i} for i in range(n)]
-            return JSONResponse(answer | {"choices": several, "usage": usage})
+            return self.reply(body)
 
         return reply
 
