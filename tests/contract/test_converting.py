@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import anthropic
 import httpx
 import openai
 import pytest
@@ -305,6 +304,8 @@ def test_what_chat_does_not_have_is_refused_in_anthropics_words(
     chat_alone: Any, claude_of: Any, upstream: Upstream, mode: str, more: Any, words: str
 ) -> None:
     """As its error object."""
+    import anthropic
+
     upstream.default = says("Canberra.")
     with pytest.raises(anthropic.BadRequestError) as refusal:
         claude_of(chat_alone(mode=mode)).post("/v1/messages", body=CLAUDE | more, cast_to=object)
@@ -321,6 +322,8 @@ def test_an_upstreams_error_is_in_the_words_of_the_endpoint(
     chat_alone: Any, client_of: Any, claude_of: Any, upstream: Upstream, mode: str, stream: bool
 ) -> None:
     """Status and sentence are the upstream's."""
+    import anthropic
+
     upstream.default = fails(429, {"error": {"message": "slow down", "type": "rate_limit", "code": "too_many"}})
     address = chat_alone(mode=mode)
     with pytest.raises(openai.RateLimitError, match="slow down"):
@@ -350,6 +353,8 @@ def test_a_stream_that_breaks_off_ends_with_an_error(
     chat_alone: Any, client_of: Any, claude_of: Any, upstream: Upstream, mode: str, events: Any
 ) -> None:
     """Of the endpoint's own kind, which its client raises."""
+    import anthropic
+
     upstream.default = lambda *_: sse_response(events)
     address = chat_alone(mode=mode, stream="append")
     with pytest.raises((openai.APIError, httpx.RemoteProtocolError)):

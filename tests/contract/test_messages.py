@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from typing import Any
 
-import anthropic
 import pytest
 from starlette.responses import JSONResponse, Response
 
@@ -124,6 +123,8 @@ def test_counting_tokens_is_passed_on(serve: Any, claude_of: Any, upstream: Upst
 
 def test_our_errors_are_in_the_form_that_its_clients_know(serve: Any, claude_of: Any, upstream: Upstream) -> None:
     """An upstream that answers with a chat is named; a request without messages is refused; both as Anthropic's error objects."""
+    import anthropic
+
     upstream.default = lambda *_: JSONResponse(completion("Canberra."))
     client = claude_of(serve())
     with pytest.raises(anthropic.APIStatusError, match="without a list of content blocks") as failure:
@@ -139,6 +140,8 @@ def test_our_errors_are_in_the_form_that_its_clients_know(serve: Any, claude_of:
 
 def test_an_upstreams_own_error_stays_its_own(serve: Any, claude_of: Any, upstream: Upstream) -> None:
     """Status and object as they came."""
+    import anthropic
+
     body = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
     upstream.default = lambda *_: JSONResponse(body, 529)
     with pytest.raises(anthropic.APIStatusError) as failure:

@@ -10,7 +10,6 @@ from typing import Any
 
 import httpx
 import pytest
-from playwright.sync_api import expect
 from starlette.responses import JSONResponse
 
 from hedgerow.calibration import FittedMap, MapRegistry, PlattMap, Provenance
@@ -81,6 +80,8 @@ def everything_shown(serve: Any, upstream: Upstream, tmp_path: Path) -> tuple[st
 def test_every_page_is_legible_everywhere(browser: Any, serve: Any, upstream: Upstream, tmp_path: Path) -> None:
     """Wide and narrow, light and dark, with everything on them that there is: nothing that axe finds fault with, no sideways scrolling, WCAG AA
     contrast of all text, no request to elsewhere, no complaint."""
+    from playwright.sync_api import expect
+
     address, names = everything_shown(serve, upstream, tmp_path)
     with Watched(browser, address) as page:
         page.goto("/dashboard/routes/test")

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import relplot
 from typer.testing import CliRunner
 
 from hedgerow.proxy.cli import app
@@ -115,6 +114,8 @@ def test_samples_of_the_evaluation_harness_are_read(tmp_path):
 
 @pytest.mark.parametrize("ending", ["csv", "csv.gz", "tsv", "json", "jsonl", "parquet"])
 def test_confidence_and_label_in_any_file_give_the_same_figures(tmp_path, ending):
+    import relplot
+
     p, y = stated()
     frame = pd.DataFrame({"id": range(300), "Probability": p, "is_correct": y})
     path = tmp_path / f"d.{ending}"

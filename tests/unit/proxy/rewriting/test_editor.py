@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any
 
 import pytest
@@ -21,7 +22,11 @@ from tests.support.tables import cases
 
 DRAFT = "# Facts\n\n- It opened in 1912.\n- It is 80 m long.\n\nAsk me more!"
 
-READING = read(DRAFT, "When?")
+
+@cache
+def reading() -> Any:
+    """The draft as it is read; loading the parser takes seconds."""
+    return read(DRAFT, "When?")
 
 
 def task(draft: str = DRAFT, question: str = "When?", **more: Any) -> Task:
@@ -57,7 +62,7 @@ def test_a_reply_is_refused_or_changes_only_what_it_names(reply: str) -> None:
         done = edit.end
     for part in (*outside, DRAFT[done:]):
         assert part in body
-    text, shift = marks.on(READING)
+    text, shift = marks.on(reading())
     noted = text[:shift] + text[shift:].replace(marks.note.text, "", 1) if marks.note and not shift else text[shift:]
     assert noted.split() == body.split()
 

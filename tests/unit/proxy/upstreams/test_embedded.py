@@ -11,7 +11,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import anthropic
 import openai
 import orjson
 import pytest
@@ -99,6 +98,8 @@ def test_a_configured_model_file_that_is_not_there_is_named(tmp_path: Any) -> No
 )
 def test_responses_and_messages_of_the_embedded_model(serve: Any, client_of: Any, mode: str, stream: str) -> None:
     """Whole and streamed, read by the real clients."""
+    import anthropic
+
     address = serve(settings={"upstreams": {"scripted": {"provider": "embedded"}}}, mode=mode, stream=stream)
     client = client_of(address)
     question = "What is the capital of France?"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import anthropic
 import openai
 import orjson
 import pytest
@@ -84,6 +83,8 @@ def test_a_route_through_litellm(serve: Any, client_of: Any, upstream: Upstream)
 
 def test_responses_and_messages_through_litellm(serve: Any, client_of: Any, upstream: Upstream) -> None:
     """Whole and streamed, hedged like a chat; the client's key goes to the provider, whichever header it came in."""
+    import anthropic
+
     upstream.default = says("Canberra.", "Sydney.", "Canberra.")
     named = {"provider": "litellm", "model_prefix": "openai/", "api_base": upstream.url, "retries": 0}
     address = serve(settings={"upstreams": {"scripted": named}})

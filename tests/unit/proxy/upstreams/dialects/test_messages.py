@@ -6,9 +6,6 @@ import json
 from typing import Any
 
 import pytest
-from anthropic._models import construct_type_unchecked
-from anthropic.lib.streaming._messages import accumulate_event
-from anthropic.types import Message, RawMessageStreamEvent
 
 from hedgerow.proxy.errors import UpstreamError
 from hedgerow.proxy.upstreams.dialects import messages
@@ -39,6 +36,10 @@ def message(*content: Json, **more: Any) -> Json:
 
 def accumulated(stream: bytes) -> Any:
     """What the anthropic library makes of a stream."""
+    from anthropic._models import construct_type_unchecked
+    from anthropic.lib.streaming._messages import accumulate_event
+    from anthropic.types import RawMessageStreamEvent
+
     snapshot: Any = None
     buffers: dict[int, bytes] = {}
     for block in stream.decode().split("\n\n"):
@@ -69,6 +70,8 @@ def test_a_message_becomes_the_stream_that_its_library_reads_back() -> None:
 
 
 def test_the_last_text_is_the_answer_and_the_rest_is_kept() -> None:
+    from anthropic.types import Message
+
     answer = message(text("Let me think."), THINKING, text("Canberra."), THINKING, text(" "))
     assert messages.completion(answer)["choices"][0]["message"]["content"] == "Canberra."
     changed = messages.reworded(answer, "Probably Canberra.")
