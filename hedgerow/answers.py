@@ -17,7 +17,7 @@ from scipy import stats
 
 from .calibration import Beta, FittedMap
 from .proxy.config import Route
-from .proxy.config.faults import described
+from .proxy.config.reading import described
 from .proxy.lab import reading, rewording
 from .proxy.lab.rewording import GivenAnswer, Reworder
 

@@ -14,12 +14,10 @@ from starlette.applications import Starlette
 from starlette.routing import Mount, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from .api.bodies import StrictBodies
-from .api.faults import HANDLERS
 from .api.health import ROUTES
-from .api.routers import endpoints, own_paths
+from .api.routers import HANDLERS, StrictBodies, endpoints, own_paths
 from .config import Settings
-from .config.lazy import load_object
+from .config.kinds import load_object
 from .errors import BadRequest
 from .gateway.edge import CALIBRATING, Edge
 from .services.reload import modes

@@ -96,7 +96,7 @@ OWN_JSON = {
     "proxy/audit/spool.py",
     "proxy/cli/shared/lines.py",
     "proxy/pipeline/sampling/cache.py",
-    "proxy/spending/tables.py",
+    "proxy/spending/prices.py",
     "proxy/strict_json.py",
     "proxy/gateway/reading.py",
 }

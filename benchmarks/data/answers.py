@@ -25,7 +25,7 @@ from hedgerow.calibration import Beta
 from hedgerow.lexicon import LexiconError, perceive
 from hedgerow.proxy.clustering.clusterer import cluster_by_rules
 from hedgerow.proxy.clustering.rules import judge_pair
-from hedgerow.proxy.grading.alias import alias_grade
+from hedgerow.proxy.grading.rules import alias_grade
 from hedgerow.proxy.lab.measuring import cluster_by_key
 from hedgerow.proxy.signals.semantic import SemanticSignal
 from hedgerow.proxy.signals.token import TokenSignal

@@ -22,7 +22,7 @@ from benchmarks import DATA, RECORDED
 from benchmarks.data.equivalence import Row, read
 from benchmarks.evidence.signals import interval
 from hedgerow.proxy.clustering.clusterer import cluster_by_rules
-from hedgerow.proxy.grading.alias import alias_grade
+from hedgerow.proxy.grading.rules import alias_grade
 from hedgerow.proxy.pipeline.sampling.forms import SHORT
 from hedgerow.proxy.protocols import Call
 from hedgerow.proxy.upstreams.dialects.chat import shortened

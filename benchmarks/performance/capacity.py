@@ -17,7 +17,7 @@ import sqlalchemy as sa
 
 from benchmarks.performance import explorer
 from hedgerow.proxy.audit.engine import open_engine
-from hedgerow.proxy.config import Audit, Prices
+from hedgerow.proxy.config import Audit, PriceSettings
 from hedgerow.proxy.spending.prices import open_prices
 from hedgerow.proxy.types import Usage
 from tests.support.postgres import cluster
@@ -94,7 +94,7 @@ def plan(of: Measured, a_day: int) -> list[str]:
         "| calibrated | processes at the peak | answers drawn a day | tokens of samples a day | dollars a day, " + MODEL + " | rows with texts kept, a day |",
         "|---|---|---|---|---|---|",
     ]  # fmt: skip
-    price = open_prices(Prices()).of(MODEL)
+    price = open_prices(PriceSettings()).of(MODEL)
     for share in SHARES:
         processes = math.ceil(peak * (share / of.calibrated + (1 - share) / of.passed) / USED)
         calibrated = share * a_day

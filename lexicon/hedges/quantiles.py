@@ -9,14 +9,12 @@ from functools import cache, lru_cache
 from math import exp, lgamma, log, log1p
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 from scipy.special import cython_special
 
 from ...calibration import Beta
+from ...calibration.arrays import FloatArray
 from ...calibration.wasserstein import NODES, quantile_nodes
-
-Floats = NDArray[np.float64]
 
 GRID_ERROR = 5e-5
 """Bound on the L1 distance, hence on W1, between an interpolated vector and `quantile_nodes`."""
@@ -27,7 +25,7 @@ _LOG_CONCENTRATION = (log(0.5), log(500.0), 33)
 
 
 @lru_cache(maxsize=512)
-def _around(i: int, j: int) -> Floats:
+def _around(i: int, j: int) -> FloatArray:
     """Quantile vectors at 4 x 4 grid points from row i and column j on, shape (16, 64).
 
     Made when a query first comes near: the whole grid would take a fifth of a second, and most of it is never asked for.
@@ -44,7 +42,7 @@ def _weights() -> list[float]:
     return weights
 
 
-def query_nodes(target: Beta) -> Floats:
+def query_nodes(target: Beta) -> FloatArray:
     """`quantile_nodes` of one Beta, interpolated where the grid reaches.
 
     Parameters
@@ -67,7 +65,7 @@ def query_nodes(target: Beta) -> Floats:
     if row is None or column is None:
         return quantile_nodes(target.alpha, target.beta)
     (i, across), (j, along) = row, column
-    nodes: Floats = np.array([x * y for x in across for y in along]) @ _around(i, j)
+    nodes: FloatArray = np.array([x * y for x in across for y in along]) @ _around(i, j)
     return nodes
 
 
@@ -84,7 +82,7 @@ def _place(x: float, start: float, stop: float, count: int) -> tuple[int, tuple[
     )  # fmt: skip
 
 
-def crossings(nodes: Floats, apart: Floats) -> list[float]:
+def crossings(nodes: FloatArray, apart: FloatArray) -> list[float]:
     """Where quantile functions cross the target's: linearly between the two nodes whose partial sums stand out most.
 
     Parameters

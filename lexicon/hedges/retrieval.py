@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...calibration import Beta
+from ...calibration.arrays import FloatArray
 from ...calibration.wasserstein import NODES, quantile_nodes
 from ..errors import LexiconError
 from .entries import Lexicon, Match, Register
-from .quantiles import GRID_ERROR, Floats, crossings, query_nodes, w1_refined
+from .quantiles import GRID_ERROR, crossings, query_nodes, w1_refined
 from .shortlisting import l1_search
 
 NEAR_TIE = 0.02
@@ -130,7 +131,7 @@ class Retriever:
         """How much a distance of two vectors may be wrong."""
         return FLAT_ERROR if self._flat or target.concentration < FLAT else NODE_ERROR
 
-    def _candidates(self, target: Beta, query: Floats, k: int) -> tuple[NDArray[np.int64], NDArray[np.floating]]:
+    def _candidates(self, target: Beta, query: FloatArray, k: int) -> tuple[NDArray[np.int64], NDArray[np.floating]]:
         """Indices of the hedges that are worth ranking, and their W1 by vectors."""
         if self.shortlist is None:
             return self._search(query, k + SPARE)

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .quantiles import Floats
+from ...calibration.arrays import FloatArray
 
-Search = Callable[[Floats, int], tuple[NDArray[np.int64], NDArray[np.float32]]]
+Search = Callable[[FloatArray, int], tuple[NDArray[np.int64], NDArray[np.float32]]]
 """(query of shape (d,), count) -> indices of so many of the nearest vectors, and their distances, in any order."""
 
 FAISS_FROM = 2_000
@@ -19,7 +19,7 @@ FAISS_FROM = 2_000
 FAISS (10 MB, 25 ms) nor keeps an index; from 5,000 on FAISS is twenty times as fast (benchmarks/performance/retrieval.py)."""
 
 
-def l1_search(vectors: Floats, faiss_from: int = FAISS_FROM) -> Search:
+def l1_search(vectors: FloatArray, faiss_from: int = FAISS_FROM) -> Search:
     """A search among vectors.
 
     Parameters
@@ -41,12 +41,14 @@ def l1_search(vectors: Floats, faiss_from: int = FAISS_FROM) -> Search:
     return partial(_by_faiss, index)
 
 
-def _by_numpy(vectors: NDArray[np.float32], query: Floats, count: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+def _by_numpy(
+    vectors: NDArray[np.float32], query: FloatArray, count: int
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     distances = np.abs(vectors - query.astype(np.float32)).sum(axis=1)
     nearest = np.argsort(distances, kind="stable")[:count]
     return nearest, distances[nearest]
 
 
-def _by_faiss(index: Any, query: Floats, count: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+def _by_faiss(index: Any, query: FloatArray, count: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     distances, nearest = index.search(query.astype(np.float32)[None, :], min(count, index.ntotal))
     return nearest[0], distances[0]

@@ -1,4 +1,4 @@
-"""`POST /v1/feedback`: whether answers, single claims of long ones or single fields of JSON were right, one at a time or many."""
+"""`/v1/feedback`: whether answers, single claims of long ones or single fields of JSON were right, one at a time or many; `/v1/audit`: one row of the audit."""
 
 from __future__ import annotations
 
@@ -6,16 +6,49 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body
+import structlog
+from fastapi import APIRouter, Body, Path
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, ValidationError
 
 from ..audit.verdicts import MAX_VERDICTS, Verdict, VerdictResult
-from ..config.faults import in_words
+from ..config.reading import in_words
 from ..errors import BadRequest, NotFound, ProxyError
 from ..services.verdicts import record_verdicts
 from ..types import Json
-from .access import JudgesOf, ServicesOf, StoreOf
-from .audit import unknown
+from .access import JudgesOf, OperatorOf, ReadsOf, ReloaderOf, ServicesOf, StoreOf
+
+# `/v1/audit/{id}`: one audit row with its verdicts, and erasing its texts.
+
+log = structlog.get_logger(__name__)
+audit_router = APIRouter(prefix="/v1/audit")
+
+AnswerId = Annotated[str, Path(alias="id", description="Audit id, or the completion's own id.")]
+
+
+@audit_router.get("/{id}")
+async def audit(name: AnswerId, store: StoreOf, owner: ReadsOf) -> Json:
+    """One audit row with its verdicts; with a named key one of its own."""
+    row = await store.get(name)
+    if row is None or owner not in (None, row["key"]):
+        raise unknown(name)
+    return row
+
+
+@audit_router.delete("/{id}")
+async def erase(name: AnswerId, store: StoreOf, reloader: ReloaderOf, operator: OperatorOf) -> Json:
+    """Erase the texts of one answer, also from the cache of samples; its figures stay. Only for operators."""
+    if not await store.erase(name, actor=operator.name or "admin"):
+        raise unknown(name)
+    await reloader.look()
+    log.info("erased", id=name)
+    return {"id": name, "erased": True}
+
+
+def unknown(name: str, param: str | None = None) -> NotFound:
+    """The error for an id that no answer has."""
+    message = f"no answer has the id {name!r}; take `hedgerow.id` of an answer, or the completion's own `id`"
+    return NotFound(message, code="unknown_id", param=param)
+
 
 router = APIRouter(prefix="/v1/feedback")
 

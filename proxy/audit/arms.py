@@ -7,15 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import sqlalchemy as sa
-from numpy.typing import NDArray
 
+from ...calibration.arrays import FloatArray
 from ...calibration.clusters import first_of_each
 from .engine import Connection
 from .queries import of_route
 from .tables import answers, verdicts
 from .verdicts import PICKED
 
-Floats = NDArray[np.float64]
 MOST_TOKENS, MOST_DOLLARS = 20_000, 0.2
 """Limits at which one answer's tokens and cost are cut in a comparison: an interval needs a bound known in advance."""
 
@@ -36,13 +35,13 @@ class ArmRows:
 
     requests: int
     rated: int
-    tokens: Floats
-    token_counts: Floats
-    cost: Floats
-    cost_counts: Floats
-    alpha: Floats
-    beta: Floats
-    correct: Floats
+    tokens: FloatArray
+    token_counts: FloatArray
+    cost: FloatArray
+    cost_counts: FloatArray
+    alpha: FloatArray
+    beta: FloatArray
+    correct: FloatArray
 
 
 def arm_rows(connection: Connection, route: str) -> Mapping[str, ArmRows]:
@@ -78,7 +77,7 @@ def _first_requests(route: str) -> sa.Select[tuple[str]]:
     return sa.select(numbered.c.id).where(numbered.c.number == 1)
 
 
-def _costs(connection: Connection, route: str, arm: str) -> tuple[Floats, Floats]:
+def _costs(connection: Connection, route: str, arm: str) -> tuple[FloatArray, FloatArray]:
     """Costs of answers, rounded to a millionth of a dollar, and the number of answers with each."""
     a = answers.c
     whole = a.cost_answer + a.cost_calibration if arm == "on" else a.cost_answer
@@ -89,7 +88,7 @@ def _costs(connection: Connection, route: str, arm: str) -> tuple[Floats, Floats
     return np.minimum(cost / 1e6, MOST_DOLLARS), counts
 
 
-def _labelled(connection: Connection, route: str, arm: str) -> tuple[Floats, Floats, Floats]:
+def _labelled(connection: Connection, route: str, arm: str) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Perceived confidences and labels of an arm, without answers that the review queue selected by confidence.
 
     In the other arm these are all answers with a verdict, with the confidence of the draft's words: an answer served in shadow is another

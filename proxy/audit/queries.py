@@ -23,7 +23,6 @@ from .tables import answers, claim_verdicts, texts, verdicts
 from .verdicts import PICKED
 
 T = TypeVar("T")
-Floats = NDArray[np.float64]
 Query = Callable[[Connection], T]
 AT_A_TIME = 500
 """Rows in one transaction of a reader of everything."""

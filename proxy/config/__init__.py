@@ -1,25 +1,15 @@
 """`config.yaml` as frozen settings: every key with a description, a unit and a default. `docs/config.md` is generated from these files."""
 
-from .budgets import Budget
-from .faults import refused
-from .prices import ModelPrice, Prices
-from .reading import load, load_known, read_mapping
+from .reading import load, load_known, read_mapping, refused
 from .routes import Mode, Policy, Promises, ReaderModel, Route, Sampling, StoreText
 from .sections import Section
-from .settings import Audit, Drift, Log, Settings, Tracing
-from .upstreams import (
-    Circuit,
-    EmbeddedUpstream,
-    GroupUpstream,
-    HttpUpstream,
-    LiteLLMUpstream,
-    Upstream,
-)
+from .settings import Audit, Budget, Drift, Log, ModelPrice, PriceSettings, Settings, TracingSettings
+from .upstreams import CircuitSettings, EmbeddedUpstream, GroupUpstream, HttpUpstream, LiteLLMUpstream, Upstream
 
 __all__ = [
     "Audit",
     "Budget",
-    "Circuit",
+    "CircuitSettings",
     "Drift",
     "EmbeddedUpstream",
     "GroupUpstream",
@@ -29,7 +19,7 @@ __all__ = [
     "Mode",
     "ModelPrice",
     "Policy",
-    "Prices",
+    "PriceSettings",
     "Promises",
     "ReaderModel",
     "Route",
@@ -37,7 +27,7 @@ __all__ = [
     "Section",
     "Settings",
     "StoreText",
-    "Tracing",
+    "TracingSettings",
     "Upstream",
     "load",
     "load_known",

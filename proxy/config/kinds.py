@@ -5,6 +5,9 @@ To add a kind, write a file with a `build` (for an upstream: a settings class) a
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 from ...calibration.kinds import Kind, table
 
 _SIGNALS, _CLUSTERING, _REWRITING = "hedgerow.proxy.signals", "hedgerow.proxy.clustering", "hedgerow.proxy.rewriting"
@@ -44,3 +47,12 @@ UPSTREAMS = table(
     Kind("group", "several of these, balanced and in a chain", "hedgerow.proxy.config.upstreams:GroupUpstream"),
 )
 """By `provider`: the settings of an upstream, a section whose `opens` names the function that opens it."""
+
+
+# Import the modules named in tables, only if a configuration uses them.
+
+
+def load_object(target: str) -> Any:
+    """Import and return "package.module:name"."""
+    module, _, name = target.partition(":")
+    return getattr(import_module(module), name)

@@ -57,7 +57,7 @@ class Split(Section):
     a value of a header (`header:x-session-id`). Requests without that value are assigned by conversation."""
 
 
-class Match(Section):
+class RouteMatch(Section):
     """Which requests a route matches; all given conditions must hold."""
 
     model: str = "*"
@@ -68,7 +68,7 @@ class Match(Section):
     """SHA-256 of client keys, in hex (`hedgerow config hash-key`). Empty: any key."""
 
 
-class SampleCache(Section):
+class SampleCacheSettings(Section):
     """A cache of drawn answers for later equal requests."""
 
     ttl_s: Annotated[float, Field(gt=0)] = 300.0
@@ -125,7 +125,7 @@ class Sampling(Section):
     """Adaptive drawing, at most `batch` answers at a time, starting with one. Unset: `n` answers, or by `stop_early`."""
     share: bool = True
     """Whether equal concurrent requests of one client share their answers. Requests with tools and `stream: append` never do."""
-    cache: SampleCache | None = None
+    cache: SampleCacheSettings | None = None
     """Cache the answers for later equal requests. Unset: no cache."""
 
     @property
@@ -349,7 +349,7 @@ class Route(Section):
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")]
     """Name in log, audit and map registry."""
-    match: Match = Match()
+    match: RouteMatch = RouteMatch()
     """Which requests this route matches. Routes are tried in order."""
     upstream: str
     """Name of its upstream."""

@@ -14,19 +14,127 @@ from pydantic import Field, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from ...calibration.kinds import choices
-from .access import Access
-from .budgets import Budget
+from ..types import Role
 from .kinds import SIGNALS
-from .prices import Prices
 from .routes import Route, StoreText
 from .secret import Address, HeaderName, Line, OwnSecret, Secret
 from .sections import Section
 from .upstreams import GroupUpstream, Upstream
 
+# Settings of access, and of the counters for limits.
+
+
+class Counting(Section):
+    """Counters for the limits of named keys."""
+
+    store: Literal["memory", "redis"] = "memory"
+    """`memory` counts in each process separately, so that a key has its full limits in each. `redis` counts over all processes that use the
+    same server (extra `redis`)."""
+    url: Address | None = None
+    """`redis`: address of the server, e.g. `redis://localhost:6379/0`."""
+
+
+class Oidc(Section):
+    """Sign-in to the pages with an OpenID Connect provider (extra `oidc`)."""
+
+    issuer: Annotated[str, Field(pattern=r"^https?://")]
+    """Address of the provider, below which `/.well-known/openid-configuration` lies."""
+    client_id: str
+    """Client id of this proxy at the provider. Its redirect address is `PUBLIC_URL/sign-in/oidc/back`."""
+    client_secret: OwnSecret
+    """Client secret of this proxy; it also signs sessions, so it has 16 characters or more."""
+    public_url: Annotated[str, Field(pattern=r"^https?://[^/]+$")]
+    """Where browsers reach the pages, e.g. `https://hedgerow.example.com`."""
+    name: str = "your account"
+    """Name on the button: "Sign in with ..."."""
+    scopes: tuple[str, ...] = ("openid", "email", "profile")
+    """Requested scopes; some providers need a special scope to return groups."""
+    name_claim: str = "email"
+    """Claim of the ID token with the person's name for records; `sub` if it is missing."""
+    roles_claim: str = "groups"
+    """Claim of the ID token with the person's groups, as text or list; dots select fields of objects (`realm_access.roles`)."""
+    roles: Mapping[str, Role] = {}
+    """Role of each group: viewer, reviewer or operator. The highest one counts."""
+    default_role: Role | None = None
+    """Role of people in none of these groups. Null: they are refused."""
+
+
+class Access(Section):
+    """Access to the proxy (docs/keys.md). The named keys themselves are in the audit store."""
+
+    require_key: bool | None = None
+    """Whether to refuse requests without a known key. Null: as soon as a client has a named key. `false` also admits requests without one,
+    anonymous and without limits, while clients migrate. If `keys` has hashes, other keys are always refused."""
+    counting: Counting = Counting()
+    """Counters for the limits of named keys."""
+    oidc: Oidc | None = None
+    """Sign-in with an OpenID Connect provider, besides the admin key and people's keys. Unset: keys only."""
+    session_s: Annotated[float, Field(ge=60)] = 12 * 3600.0
+    """Seconds after which a person must sign in to the pages again."""
+
+
+Limit = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class Budget(Section):
+    """What requests of calibrating routes may spend in a day, until midnight UTC (docs/costs.md)."""
+
+    route: str | None = None
+    """Pattern for route names; each matching route has its own budget. Unset: all routes share one."""
+    key: str | None = None
+    """Pattern for key names; each matching key has its own budget, and requests without a named key have none. Unset: all requests share
+    one."""
+    unit: Literal["tokens", "dollars"] = "tokens"
+    """The unit. Dollars include only calls with a known price."""
+    soft: Limit | None = None
+    """Amount from which requests draw fewer answers. Unset: no such limit."""
+    hard: Limit | None = None
+    """Maximum amount; requests that would exceed it are passed through, with the reason `over_budget`. Unset: no such limit."""
+    samples: Annotated[int, Field(ge=2, le=100)] | None = None
+    """Number of answers for a request over `soft`. Unset: half of the route's `sampling.n`. Never fewer than its `min_n`."""
+
+    @model_validator(mode="after")
+    def _limits_something(self) -> Budget:
+        if self.soft is None and self.hard is None:
+            raise ValueError("needs `soft`, `hard` or both")
+        if self.soft is not None and self.hard is not None and self.soft > self.hard:
+            raise ValueError(f"soft is {self.soft:g}, beyond hard ({self.hard:g})")
+        return self
+
+
+Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class ModelPrice(Section):
+    """What the tokens of some models cost, in US dollars per million."""
+
+    model: str
+    """Pattern for the model's name in the request or the answer (`*` and `?`, in any case). The first match counts."""
+    prompt: Dollars
+    """Price of prompt tokens."""
+    completion: Dollars
+    """Price of completion tokens."""
+    cached: Dollars | None = None
+    """Price of prompt tokens read from the provider's cache. Unset: as `prompt`."""
+    written: Dollars | None = None
+    """Price of prompt tokens written to the provider's cache. Unset: as `prompt`."""
+    reasoning: Dollars | None = None
+    """Price of hidden reasoning tokens. Unset: as `completion`."""
+
+
+class PriceSettings(Section):
+    """What tokens cost (docs/costs.md). A model without a price has no cost."""
+
+    models: tuple[ModelPrice, ...] = ()
+    """Your own prices; they have precedence over the tables."""
+    tables: bool = True
+    """Whether to use tables for other models: LiteLLM's, if its package is installed, then the short one of this package."""
+
+
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
-class Server(Section):
+class ServerSettings(Section):
     """Where the proxy listens and what it accepts."""
 
     host: str = "127.0.0.1"
@@ -78,7 +186,7 @@ class Maps(Section):
     """Folder of maps under version control (in it `maps/NAME.json` and `active.json`), read beside those of the audit store; it need not exist."""
 
 
-class Tracing(Section):
+class TracingSettings(Section):
     """OpenTelemetry traces, sent over OTLP/HTTP. They contain codes and figures, never text."""
 
     endpoint: str | None = None
@@ -108,7 +216,7 @@ class Drift(Section):
     """`shadow`: a route in mode `on` whose map is wrong switches to shadow, until an operator changes it."""
 
 
-class Review(Section):
+class ReviewSettings(Section):
     """The queue of answers for people to review (docs/drift.md)."""
 
     order: Literal["mixed", "spread", "random"] = "mixed"
@@ -135,7 +243,7 @@ class Settings(BaseSettings):
         frozen=True,
     )
 
-    server: Server = Server()
+    server: ServerSettings = ServerSettings()
     """Where the proxy listens and what it accepts."""
     keys: tuple[Annotated[str, Field(pattern="^[0-9a-f]{64}$")], ...] = ()
     """SHA-256 of the accepted client keys, in hex (`hedgerow config hash-key`). Empty: every key passes through to the upstream."""
@@ -152,15 +260,15 @@ class Settings(BaseSettings):
     """The audit store."""
     maps: Maps = Maps()
     """Folder of maps, besides the audit store, which holds fitted maps."""
-    prices: Prices = Prices()
+    prices: PriceSettings = PriceSettings()
     """What tokens cost, by model."""
     budgets: tuple[Budget, ...] = ()
     """What requests may spend in a day before they are passed through."""
-    tracing: Tracing = Tracing()
+    tracing: TracingSettings = TracingSettings()
     """OpenTelemetry traces; off by default."""
     drift: Drift = Drift()
     """Watching whether the maps in use are still right."""
-    review: Review = Review()
+    review: ReviewSettings = ReviewSettings()
     """The order of the review queue."""
     log: Log = Log()
     """Log lines."""

@@ -20,7 +20,7 @@ ALL: tuple[Endpoint, ...] = ("responses", "messages")
 """Endpoints that can be converted to chat."""
 
 
-class Circuit(Section):
+class CircuitSettings(Section):
     """When a group stops calling a failing member. A single upstream is always called; its circuit only shows in metrics and readiness."""
 
     failures: Annotated[int, Field(ge=1)] = 5
@@ -64,7 +64,7 @@ class HttpUpstream(Section):
     """Maximum size in bytes of an answer that is read here; a longer one is an error. Passed-through answers have no limit."""
     retries: Annotated[int, Field(ge=0, le=10)] = 2
     """Number of retries of a sampling or rewriting call after status 429, 5xx or a failed connection; `Retry-After` is respected."""
-    circuit: Circuit = Circuit()
+    circuit: CircuitSettings = CircuitSettings()
     """When a group stops calling this upstream."""
 
     @field_validator("base_url")
@@ -108,7 +108,7 @@ class LiteLLMUpstream(Section):
     """Seconds to wait for an answer."""
     retries: Annotated[int, Field(ge=0, le=10)] = 2
     """Number of retries after a temporary failure."""
-    circuit: Circuit = Circuit()
+    circuit: CircuitSettings = CircuitSettings()
     """When a group stops calling this upstream."""
 
 

@@ -8,45 +8,86 @@ from __future__ import annotations
 
 import re
 import time
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 from urllib.parse import quote
 
 import anyio.to_thread
+from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from ... import lexicon
-from ...calibration import ActiveMap
-from ..api.access import services_of, store_of
-from ..audit import counts, operators, queries
+from ...calibration import ActiveMap, FittedMap
+from ...calibration.registry import UNCALIBRATED
+from ..api import admin as api
+from ..api.access import reloader_of, services_of, store_of
+from ..audit import counts, keys, operators, queries
 from ..audit.engine import Connection
+from ..audit.key_figures import figures_of_keys
 from ..audit.operators import MAX_LISTED, Alarm, Change
 from ..audit.queries import Period
 from ..audit.review import CANDIDATES, Order, ReviewItem, is_picked, review_queue
 from ..audit.spoken import spoken
 from ..audit.store import AuditStore
 from ..audit.verdicts import MAX_VERDICTS, PICKED, Verdict, VerdictResult
-from ..config import Route, Settings
-from ..errors import StoreError
-from ..monitoring import faithful, figures, markers, money
-from ..monitoring.arms import Comparison, comparison
+from ..config import Mode, Route, Settings
+from ..config.reading import in_words
+from ..errors import ProxyError, StoreError
+from ..monitoring import faithful, figures, markers
+from ..monitoring.diagrams import Points, map_curve
 from ..monitoring.drift import RouteHealth
-from ..monitoring.hindsight import Hindsight, hindsight, today_of
+from ..monitoring.figures import ArmComparison, Hindsight, comparison, hindsight, today_of
 from ..monitoring.promises import RoutePromises
 from ..monitoring.regimes import RegimeFigures, active_of, regime_figures
-from ..services.reload import ConfigReloader
-from ..services.routes import describe
+from ..services.keyring import state_of
+from ..services.reload import ConfigReloader, describe
 from ..services.services import Services
 from ..services.verdicts import record_verdicts
 from ..spending.budgets import BudgetToday
-from ..types import Json
-from .maps import MapCard, card
-from .render import page, rendered
-from .request_view import RequestView, of_row
-from .visitor import Visitor
+from ..types import Json, Key
+from .render import alarm_words, page, rendered
+from .requests import RequestView, of_row
+from .visitor import Fields, Visitor
+
+# A route's map on the dashboard: its origin, parameters, age and health.
+
+
+@dataclass(frozen=True, slots=True)
+class MapCard:
+    """A route's active map. `fitted` is None for the identity: the route is uncalibrated."""
+
+    version: str | None
+    fitted: FittedMap | None
+    age_s: float | None
+    curve: Points
+    concerns: tuple[str, ...]
+
+    @property
+    def parameters(self) -> Mapping[str, float]:
+        """The numbers of a parametric map."""
+        described = self.fitted.map.to_dict() if self.fitted else {}
+        return {name: value for name, value in described.items() if isinstance(value, float)}
+
+
+def card(maps: Mapping[str, ActiveMap], route: Route, alarms: Sequence[Alarm], health: RouteHealth | None) -> MapCard:
+    """The route's active map and its problems: the drift watcher's report, or, before it has examined this map, uncleared alarms and warnings of
+    the registry. With several maps by model, the one in the watcher's report.
+    """
+    of_maps = (alarm for alarm in alarms if not alarm.kind.startswith("promise"))
+    concerns = tuple(alarm_words(alarm) for alarm in of_maps if alarm.route == route.name)
+    reported = (active for active in maps.values() if health is not None and active.version == health.map_id)
+    active = next(reported, next(iter(maps.values()), UNCALIBRATED))
+    if active.fitted is None:
+        return MapCard(None, None, None, [], (*concerns, *active.warnings))
+    looked_at = health is not None and health.map_id == active.version
+    concerns = health.reasons if health is not None and looked_at else (*concerns, *active.warnings)
+    age = time.time() - active.fitted.provenance.fitted_at.timestamp()
+    return MapCard(active.version, active.fitted, age, map_curve(active.map)[::4], concerns)
+
 
 KEPT_FOR = 20.0
 """A figure is cached for this multiple of its computing time, so that none takes more than a twentieth of a core."""
@@ -118,11 +159,11 @@ class Overview:
     surprises: list[Json]
     alarms: list[Alarm]
     complete: bool
-    money: money.Money
+    money: figures.Money
     bucket: str
     begun: float | None
     hindsight: Hindsight | None
-    arms: tuple[Comparison, ...]
+    arms: tuple[ArmComparison, ...]
     changes: list[Change]
     regimes: tuple[RegimeFigures, ...] = ()
     promises: tuple[RoutePromises, ...] = ()
@@ -196,7 +237,7 @@ def overview(
         charts=figures.volumes(counted, buckets)
         | figures.quality(labelled)
         | faithful.over_time(said)
-        | {"cost": money.over_time(counted, buckets)},
+        | {"cost": figures.over_time(counted, buckets)},
         histogram=counts.histogram(connection, buckets.period, route),
         diagrams=figures.diagrams(labelled),
         claims=figures.claim_figures(claims),
@@ -206,7 +247,7 @@ def overview(
         surprises=queries.surprises(connection, buckets.period, route, limit=3),
         alarms=[alarm for alarm in alarms if route in (None, alarm.route)],
         complete=labelled.complete,
-        money=money.money(counted, buckets),
+        money=figures.money(counted, buckets),
         changes=operators.list_changes(connection, route=route, limit=CHANGES_SHOWN) if route is not None else [],
         bucket=buckets.name,
         begun=buckets.begun,
@@ -232,7 +273,7 @@ def _regimes(
     return ()
 
 
-def _arms(connection: Connection, settings: Settings, only: str | None) -> tuple[Comparison, ...]:
+def _arms(connection: Connection, settings: Settings, only: str | None) -> tuple[ArmComparison, ...]:
     """The routes that are split now; a route's own page also shows a split that has ended."""
     shown = (route for route in settings.routes if (route.split and only is None) or route.name == only)
     return tuple(arms for route in shown if (arms := comparison(connection, route)) is not None)
@@ -385,3 +426,126 @@ async def changes_page(request: Request, services: Services, visitor: Visitor) -
         lambda c: (operators.list_changes(c), operators.list_alarms(c, limit=MAX_LISTED))
     )
     return await rendered("changes.html", visitor=visitor, here="/dashboard/changes", changes=done, alarms=alarms)
+
+
+# The page of named keys: their figures, and creating, rotating and revoking them. A secret is shown once, in the answer
+# to the form.
+
+DAY = 86_400.0
+
+
+async def keys_page(request: Request, services: Services, visitor: Visitor, **outcome: Any) -> Response:
+    """All keys with their figures of a period; `outcome` is the result of a form."""
+    period, reloader = period_of(request), reloader_of(request)
+    _, length = figures.PERIODS[period]
+    await reloader.audit.flush()
+
+    def read() -> list[tuple[Key, str, Any]]:
+        used = figures_of_keys(reloader.audit.engine, 0.0 if length is None else time.time() - length)
+        return [(key, state_of(key), used.get(key.name)) for key in keys.read_keys(reloader.audit.engine)]
+
+    rows = await anyio.to_thread.run_sync(read)
+    named = [key.name for key, state, _ in rows if state == "active" and not key.role]
+    spent = await budgets_today(services, list(services.steps), named)
+    shown = {"secret": "", "shown": "", "problem": "", "fields": defaultdict(str)} | outcome
+    return await rendered(
+        "keys.html",
+        visitor=visitor,
+        here="/dashboard/keys",
+        rows=rows,
+        budgets=None if spent is None else _by_key(spent),
+        routes=[route.name for route in services.settings.routes],
+        period=period,
+        periods=figures.PERIODS,
+        overlap=_overlaps,
+        **shown,
+    )
+
+
+def _by_key(spent: Sequence[BudgetToday]) -> Mapping[str, list[BudgetToday]]:
+    """A key's own budgets; of the many for single routes only those with spending."""
+    held: defaultdict[str, list[BudgetToday]] = defaultdict(list)
+    for budget in spent:
+        if budget.key is not None and (budget.route is None or budget.used):
+            held[budget.key].append(budget)
+    return held
+
+
+def _overlaps(key: Key) -> bool:
+    """Whether a secret from before the last rotation still works."""
+    return key.previous_until is not None and key.previous_until > time.time()
+
+
+async def keys_changed(request: Request, services: Services, visitor: Visitor, fields: Mapping[str, Any]) -> Response:
+    """Create, rotate or revoke a key by a form, and show the page with the result."""
+    reloader, name, do = reloader_of(request), str(fields.get("name", "")), fields.get("do")
+    result: Json = {}
+    try:
+        if do == "new":
+            result = await api.new_key(_wish(fields), reloader, visitor.person)
+        elif do == "rotate":
+            wish = api.Rotation.model_validate({"overlap_s": fields.get("overlap_s", 0)})
+            result = await api.rotate_key(name, reloader, visitor.person, wish)
+        elif do == "revoke":
+            result = await api.revoke_key(name, reloader, visitor.person)
+    except ProxyError as refusal:
+        return await keys_page(request, services, visitor, problem=_sentence(refusal.message), fields=_kept(fields))
+    except ValidationError as refusal:
+        fault = refusal.errors()[0]
+        place = fault["loc"][0] if fault["loc"] else "form"
+        return await keys_page(request, services, visitor, problem=f"{place}: {in_words(fault)}.", fields=_kept(fields))
+    return await keys_page(request, services, visitor, secret=result.get("secret", ""), shown=name)
+
+
+def _wish(fields: Mapping[str, Any]) -> api.NewKey:
+    """The key described by a form.
+
+    Raises:
+        ValidationError: a field cannot be read.
+    """
+    columns = ("name", "team", "role", "requests_per_minute", "tokens_per_minute", "concurrency")
+    wish: Json = {column: fields[column] for column in columns if fields.get(column)}
+    if fields.get("route"):
+        wish["routes"] = (fields["route"],)
+    if days := str(fields.get("days", "")):
+        wish["expires_at"] = time.time() + DAY * float(days) if days.isdecimal() else days
+    return api.NewKey.model_validate(wish)
+
+
+def _kept(fields: Mapping[str, Any]) -> Mapping[str, str]:
+    """The values of the form, to fill it in again."""
+    return defaultdict(str, {name: str(value) for name, value in fields.items()})
+
+
+def _sentence(message: str) -> str:
+    return message[:1].upper() + message[1:] + "."
+
+
+# Switch a route's mode from its page, for operators, with name and reason for the record.
+
+CONFIGURED = "configured"
+"""Form value that returns a route's mode to the configuration."""
+
+
+async def mode_changed(request: Request, _services: Services, visitor: Visitor, fields: Fields) -> Response:
+    """Set the mode of the page's route; this process follows at once, the others within two seconds."""
+    reloader: ConfigReloader = request.state.reloader
+    name, mode, note = request.path_params["route"], str(fields.get("mode", "")), str(fields.get("note", "")).strip()
+    problem = None
+    if all(route.name != name for route in reloader.configured.routes):
+        problem = f"The configuration has no route called {name}."
+    elif mode not in (*get_args(Mode), CONFIGURED):
+        problem = "Choose one of the modes."
+    elif not 0 < len(note) <= operators.LONGEST_NOTE:
+        problem = f"Say why, in at most {operators.LONGEST_NOTE:,} characters: it goes into the record."
+    if problem is not None:
+        return page("missing.html", status=400, visitor=visitor, here="", what=problem)
+    actor = visitor.person.name or str(fields.get("actor", "")).strip()[:64] or "admin"
+    wish = None if mode == CONFIGURED else mode
+    switch = partial(operators.set_state, reloader.audit.engine, name, "mode", wish, actor=actor, note=note)
+    try:
+        await anyio.to_thread.run_sync(switch)
+    except StoreError as error:
+        return page("refused.html", status=503, message=str(error), visitor=visitor)
+    await reloader.look()
+    return RedirectResponse(f"/dashboard/routes/{quote(name, safe='')}#mode", 303)

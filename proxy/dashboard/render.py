@@ -18,8 +18,7 @@ from starlette.responses import HTMLResponse
 
 from ...calibration import Beta
 from ..audit.operators import Alarm
-from ..monitoring.figures import MINUS, NARROW_SPACE, percent, signed
-from ..monitoring.money import dollars
+from ..monitoring.figures import MINUS, NARROW_SPACE, dollars, percent, signed
 from ..outcomes import Uncovered, explain
 from ..types import Key
 

@@ -12,7 +12,7 @@ from ...calibration.regimes.drawings import Drawings
 from ...calibration.regimes.plain import plain_features
 from ..clustering.embeddings import Encoder
 from ..errors import InputError
-from ..grading.alias import alias_grade
+from ..grading.rules import alias_grade
 from ..types import Clustering, Sample
 from .datasets import BadRow
 from .measuring import CLUSTERERS

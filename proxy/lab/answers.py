@@ -15,7 +15,7 @@ from typing import Annotated, Generic, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, Field, StrictStr, ValidationError
 
-from ..config.faults import in_words
+from ..config.reading import in_words
 from ..errors import InputError, ProxyError
 from ..types import Json
 from .collecting import Outcome, work_off

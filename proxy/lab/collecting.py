@@ -11,12 +11,12 @@ from typing import TypeVar, cast
 from ..config import Route
 from ..config import Upstream as UpstreamSettings
 from ..errors import ConfigError, ProxyError, UpstreamError
-from ..monitoring.money import dollars
+from ..monitoring.figures import dollars
 from ..pipeline.job import Job, job_of
 from ..pipeline.sampling.drawing import draw
 from ..pipeline.sampling.forms import Accepted
 from ..protocols import Call, Upstream
-from ..services.upstreams import open_upstream
+from ..services.services import open_upstream
 from ..spending.prices import Prices
 from ..types import Json, Usage
 from ..upstreams.answers import sample_of, usage_of

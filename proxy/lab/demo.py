@@ -19,7 +19,7 @@ from ...calibration.divergence import faithfulness_divergence
 from ...calibration.registry import UNCALIBRATED, ActiveMap
 from ..config import Route
 from ..errors import NotFound
-from ..grading.alias import alias_grade
+from ..grading.rules import alias_grade
 from ..pipeline.job import job_of
 from ..pipeline.placing import Placer
 from ..pipeline.result import Result, Run

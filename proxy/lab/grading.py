@@ -9,8 +9,7 @@ from contextlib import asynccontextmanager
 from ..clustering.clusterer import RuleClusterer
 from ..config import Upstream as UpstreamSettings
 from ..errors import ProxyError
-from ..grading import Grader, JudgeGrader
-from ..grading.choice import choices_in
+from ..grading.rules import Grader, JudgeGrader, choices_in
 from ..protocols import Clusterer
 from ..types import Json
 from .collecting import Outcome, work_off

@@ -19,7 +19,7 @@ from ...calibration.metrics.bootstrap import Groups, groups_of
 from ..clustering.clusterer import RuleClusterer
 from ..clustering.rules import judge_pair
 from ..errors import StepFailed
-from ..grading.alias import alias_grade
+from ..grading.rules import alias_grade
 from ..protocols import Clusterer, ConfidenceSignal
 from ..signals.combine import COMBINED, Weights, combine, fit_weights
 from ..signals.consistency import ConsistencySignal

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from ..config import Upstream as UpstreamSettings
 from ..protocols import Call
-from ..services.upstreams import open_upstream
+from ..services.services import open_upstream
 from ..upstreams.answers import sample_of
 
 Ask = Callable[[str], Awaitable[str]]

@@ -24,12 +24,12 @@ from ..clustering.local import LocalJudge, missing
 from ..clustering.stated_support import RatedSupport
 from ..clustering.support import SentenceSupport, beta_of
 from ..config import Route, Settings
-from ..config.faults import in_words
 from ..config.kinds import JUDGES
+from ..config.reading import in_words
 from ..errors import InputError
 from ..pipeline.claims import claims_of
 from ..protocols import Clusterer, FindsClaims, Supporter
-from ..services.upstreams import open_upstream
+from ..services.services import open_upstream
 from ..signals.semantic import SemanticSignal
 from ..types import Clustering, Json, Sample, Usage
 from ..upstreams.asking import ClustererFactory, RouteContext, SupporterFactory

@@ -12,7 +12,7 @@ from ...calibration import Beta
 from ...calibration.errors import CalibrationError
 from ...calibration.registry import UNCALIBRATED
 from ..config import Route, Settings
-from ..config.faults import in_words
+from ..config.reading import in_words
 from ..errors import InputError
 from ..outcomes import Status
 from ..pipeline.given import Given, in_sentences, word_given

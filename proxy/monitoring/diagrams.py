@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from ...calibration import Beta, CalibrationMap
+from ...calibration.arrays import FloatArray
 from ...calibration.evaluation import Evaluation
 from ...calibration.metrics import faithfulness_divergence, generalised_reliability, risk_coverage
 
-Floats = NDArray[np.float64]
 Points = list[tuple[float, float]]
 
 CELLS = 120
@@ -90,7 +89,7 @@ class Reliability:
     density: list[float]
 
 
-def reliability(title: str, alpha: Floats, beta: Floats, correct: Floats) -> Reliability:
+def reliability(title: str, alpha: FloatArray, beta: FloatArray, correct: FloatArray) -> Reliability:
     """The diagram of a set of Betas: bins of the generalised ECE, density of the mixture of all Betas."""
     table = generalised_reliability(alpha, beta, correct)
     columns = (table.confidence, table.accuracy, table.accuracy_low, table.accuracy_high, table.weight / correct.size)
@@ -122,7 +121,7 @@ def divergences(evaluation: Evaluation) -> Histogram:
     return Histogram(labels, (shares[0] / top).tolist(), (shares[1] / top).tolist(), top)
 
 
-def risk_curve(betas: tuple[Floats, Floats], correct: Floats) -> Points:
+def risk_curve(betas: tuple[FloatArray, FloatArray], correct: FloatArray) -> Points:
     """Risk against coverage, most confident answers first."""
     curve = risk_coverage(betas[0] / (betas[0] + betas[1]), correct)
     return _thin(list(zip(curve.coverage.tolist(), curve.risk.tolist(), strict=True)))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...calibration.arrays import FloatArray
 from ...calibration.metrics import (
     DecisivenessCurve,
     FaithfulnessFigures,
@@ -21,7 +21,6 @@ from ..types import Json
 from .figures import inside, stretches
 
 Against = Literal["calibrated", "raw"]
-Floats = NDArray[np.float64]
 MIN_ANSWERS = 20
 """Fewest answers that an estimate is made from."""
 RESAMPLES = 200
@@ -38,7 +37,7 @@ class Voice:
     curve: DecisivenessCurve
 
 
-def columns(spoken: SpokenAnswers, against: Against = "calibrated") -> Mapping[str, tuple[Floats, Floats]]:
+def columns(spoken: SpokenAnswers, against: Against = "calibrated") -> Mapping[str, tuple[FloatArray, FloatArray]]:
     """(decisiveness, confidence) for each wording; for the model's own words only where they were measured."""
     confidence = spoken.calibrated if against == "calibrated" else spoken.raw
     known = ~np.isnan(spoken.own)
@@ -55,7 +54,7 @@ def voices(spoken: SpokenAnswers, against: Against = "calibrated", resamples: in
     return {name: voice(*pair, resamples) for name, pair in by_voice if pair[0].size >= MIN_ANSWERS}
 
 
-def voice(decisive: Floats, confidence: Floats, resamples: int = RESAMPLES) -> Voice:
+def voice(decisive: FloatArray, confidence: FloatArray, resamples: int = RESAMPLES) -> Voice:
     """The figures of one wording. Confidences are rounded to three digits, so that equal ones are resampled together, which is faster."""
     decisive, confidence = np.round(decisive, 3), np.round(confidence, 3)
     faithful, rng = 1.0 - np.abs(decisive - confidence), np.random.default_rng(0)

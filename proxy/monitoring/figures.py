@@ -8,21 +8,28 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
-from math import ceil
+from math import ceil, floor, log10
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...calibration import ActiveMap, Beta
+from ...calibration.arms import difference
+from ...calibration.arrays import FloatArray
 from ...calibration.clusters import first_of_each, together
 from ...calibration.errors import NotEnoughData
-from ...calibration.metrics import Interval, generalised_ece, smooth_ece, smooth_ece_interval
+from ...calibration.maps.base import apply_map
+from ...calibration.metrics import Interval, faithfulness_divergence, generalised_ece, smooth_ece, smooth_ece_interval
 from ...calibration.metrics.bootstrap import studentised_interval
+from ..audit.arms import MOST_DOLLARS, MOST_TOKENS, ArmRows, arm_rows
 from ..audit.counts import Tally
+from ..audit.engine import Connection, Engine, transaction
 from ..audit.hours import PURPOSES
 from ..audit.labelled import counted_by
 from ..audit.queries import LabelledAnswers, Period
+from ..config import Route
 from ..types import Json
 from .diagrams import Reliability, reliability
 
@@ -52,7 +59,6 @@ INTERVAL_ROWS = 4000
 
 MINUS = "\N{MINUS SIGN}"
 NARROW_SPACE = "\u202f"
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +97,7 @@ def buckets_of(name: str, now: float, first: float | None) -> Buckets:
     return Buckets(Period(now - number * seconds, now), seconds, number, begun)
 
 
-def stretches(moments: Floats, least: int) -> list[tuple[float, float]]:
+def stretches(moments: FloatArray, least: int) -> list[tuple[float, float]]:
     """Time intervals with about equal numbers of `moments`, at least `least` each; none if there are not enough for two.
 
     >>> stretches(np.array([1.0, 2.0, 9.0, 10.0]), 2)
@@ -104,7 +110,7 @@ def stretches(moments: Floats, least: int) -> list[tuple[float, float]]:
     return list(pairwise(edges.tolist()))
 
 
-def inside(moments: Floats, stretch: tuple[float, float]) -> NDArray[np.bool_]:
+def inside(moments: FloatArray, stretch: tuple[float, float]) -> NDArray[np.bool_]:
     """Which moments are in an interval; its end belongs to the next one, except for the last moment of all."""
     low, high = stretch
     ends = moments <= high if high >= moments.max(initial=low) else moments < high
@@ -288,15 +294,15 @@ def diagrams(labelled: LabelledAnswers) -> list[Reliability]:
     return shown
 
 
-def _chart(times: Sequence[float], columns: Sequence[Floats]) -> list[list[float]]:
+def _chart(times: Sequence[float], columns: Sequence[FloatArray]) -> list[list[float]]:
     return [list(times), *(column.tolist() for column in columns)]
 
 
-def _means(betas: tuple[Floats, Floats]) -> Floats:
+def _means(betas: tuple[FloatArray, FloatArray]) -> FloatArray:
     return np.asarray(betas[0] / (betas[0] + betas[1]))
 
 
-def _smooth(betas: tuple[Floats, Floats], correct: Floats) -> float:
+def _smooth(betas: tuple[FloatArray, FloatArray], correct: FloatArray) -> float:
     return smooth_ece(_means(betas), np.round(correct))
 
 
@@ -351,3 +357,312 @@ def signed(number: float, digits: int = 2) -> str:
     ('+0.125', '−0.04')
     """
     return f"{number:+.{digits}f}".replace("-", MINUS)
+
+
+# Cost of answers in a period, and the estimated cost of a shadow route in mode `on`. Pure computation over the audit's
+# sums.
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """Cost in dollars a day of the requests on shadow routes: as plain answers, and if the routes were on."""
+
+    plain: float
+    on: float
+
+    @property
+    def sentence(self) -> str:
+        """The projection as a sentence.
+
+        >>> Projection(17.9, 41.17).sentence
+        'In mode on it would cost 2.3 times as much as plain: $41.17 a day instead of $17.90.'
+        """
+        times, daily = self.on / self.plain, f"{dollars(self.on)} a day instead of {dollars(self.plain)}"
+        return f"In mode on it would cost {times:.1f} times as much as plain: {daily}."
+
+
+@dataclass(frozen=True, slots=True)
+class Money:
+    """Known cost of calibrated requests, in dollars.
+
+    Attributes:
+        answers: the answers, as plain calls would have cost.
+        calibration: further samples, judges, rewriting and stronger models.
+        unpriced: number of answers with a confidence but unknown cost.
+        projection: None if no request in shadow has a known cost.
+    """
+
+    answers: float
+    calibration: float
+    unpriced: int
+    projection: Projection | None = None
+
+    @property
+    def total(self) -> float:
+        """The sum of both."""
+        return self.answers + self.calibration
+
+    def to_json(self) -> Json:
+        """The JSON object in `hedgerow audit summary --json`."""
+        would = self.projection
+        return {
+            "answers": self.answers,
+            "calibration": self.calibration,
+            "unpriced_answers": self.unpriced,
+            "projection": would and {"plain_a_day": would.plain, "on_a_day": would.on, "times": would.on / would.plain},
+        }
+
+
+def money(counted: Sequence[Tally], buckets: Buckets) -> Money:
+    """The cost of the counted requests."""
+    answers, calibration = _sums(counted)
+    return Money(answers, calibration, sum(tally.unpriced for tally in counted), _projected(counted, buckets))
+
+
+def over_time(counted: Sequence[Tally], buckets: Buckets) -> list[list[float]]:
+    """Dollars over time, as columns for the chart: answers, and calibration."""
+    spent = np.zeros((2, buckets.number))
+    for tally in counted:
+        spent[:, min(tally.bucket, buckets.number - 1)] += tally.costs
+    return [buckets.starts, *spent.tolist()] if spent.any() else []
+
+
+def _projected(counted: Sequence[Tally], buckets: Buckets) -> Projection | None:
+    shadow = [tally for tally in counted if tally.mode == "shadow"]
+    plain, calibration = _sums(shadow)
+    if not plain:
+        return None
+    began = buckets.starts[min(min(tally.bucket, buckets.number - 1) for tally in shadow)]
+    days = max(buckets.period.until - began, HOUR) / DAY
+    return Projection(plain / days, (plain + calibration) / days)
+
+
+def _sums(counted: Sequence[Tally]) -> tuple[float, float]:
+    return sum(tally.costs[0] for tally in counted), sum(tally.costs[1] for tally in counted)
+
+
+def dollars(amount: float) -> str:
+    """An amount with cents, or as many decimals as small amounts need.
+
+    >>> dollars(1234.5), dollars(0.25), dollars(0.001234), dollars(0.0)
+    ('$1,234.50', '$0.25', '$0.0012', '$0')
+    """
+    if amount <= 0:
+        return "$0"
+    decimals = 2 if amount >= 0.1 else min(9, 1 - floor(log10(amount)))
+    return f"${amount:,.{decimals}f}"
+
+
+# Figures of both arms of a split route and their differences, with intervals that are valid at every look.
+
+MOST_NATS = 5.0
+"""Upper limit in nats at which one answer's Faithfulness Divergence is cut: the interval needs a bound known in advance."""
+NOBODY = ArmRows(0, 0, *(np.zeros(0) for _ in range(7)))
+
+
+@dataclass(frozen=True, slots=True)
+class ArmGap:
+    """The difference between the arm `on` and the other one.
+
+    Attributes:
+        figure: "divergence" (nats), "feedback" (share of requests), "tokens" or "cost" (of an answer, in US dollars).
+        on, rest: means of the two arms; None without values.
+        low, high: 95 % interval of the difference, valid at every look; the whole range of the figure without values.
+        n_on, n_rest: values of each arm.
+    """
+
+    figure: str
+    on: float | None
+    rest: float | None
+    low: float
+    high: float
+    n_on: int
+    n_rest: int
+
+    @property
+    def estimate(self) -> float | None:
+        """The difference of the means."""
+        return None if self.on is None or self.rest is None else self.on - self.rest
+
+    @property
+    def settled(self) -> bool:
+        """Whether the interval excludes 0."""
+        return self.low > 0.0 or self.high < 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ArmComparison:
+    """A split route's arms.
+
+    Attributes:
+        share: present share of the arm `on`; None if the split has ended.
+        rest: the other arm's mode.
+        requests: by arm.
+        accuracy: share of labelled answers that were right, by arm; None without any.
+    """
+
+    route: str
+    share: float | None
+    rest: str
+    requests: Mapping[str, int]
+    accuracy: Mapping[str, float | None]
+    gaps: Sequence[ArmGap]
+
+    def to_dict(self) -> Json:
+        """The comparison as a JSON object."""
+        return asdict(self) | {"gaps": [asdict(gap) | {"difference": gap.estimate} for gap in self.gaps]}
+
+
+def compare(engine: Engine, routes: Sequence[Route]) -> dict[str, ArmComparison]:
+    """Every route that is split, or was.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    with transaction(engine) as connection:
+        comparisons = {route.name: comparison(connection, route) for route in routes}
+    return {name: each for name, each in comparisons.items() if each is not None}
+
+
+def comparison(connection: Connection, route: Route) -> ArmComparison | None:
+    """The arms of a route; None if it was never split."""
+    rows = arm_rows(connection, route.name)
+    if not rows and route.split is None:
+        return None
+    rest = route.split.rest if route.split else next((arm for arm in rows if arm != "on"), "shadow")
+    arms = [rows.get(arm, NOBODY) for arm in ("on", rest)]
+    return ArmComparison(
+        route=route.name,
+        share=route.split.on if route.split else None,
+        rest=rest,
+        requests={arm: each.requests for arm, each in zip(("on", rest), arms, strict=True)},
+        accuracy={arm: _mean(each.correct) for arm, each in zip(("on", rest), arms, strict=True)},
+        gaps=(
+            _gap("divergence", MOST_NATS, [(_divergence(each), np.ones(each.correct.size)) for each in arms]),
+            _gap("feedback", 1.0, [_feedback(each) for each in arms]),
+            _gap("tokens", MOST_TOKENS, [(each.tokens, each.token_counts) for each in arms]),
+            _gap("cost", MOST_DOLLARS, [(each.cost, each.cost_counts) for each in arms]),
+        ),
+    )
+
+
+def _gap(figure: str, most: float, columns: Sequence[tuple[FloatArray, FloatArray]]) -> ArmGap:
+    (on, on_counts), (rest, rest_counts) = columns
+    gap = difference(on / most, rest / most, first_counts=on_counts, second_counts=rest_counts)
+    on_mean, rest_mean = (None if mean is None else mean * most for mean in (gap.first, gap.second))
+    numbers = int(on_counts.sum()), int(rest_counts.sum())
+    return ArmGap(figure, on_mean, rest_mean, gap.low * most, gap.high * most, *numbers)
+
+
+def _divergence(arm: ArmRows) -> FloatArray:
+    if not arm.correct.size:
+        return arm.correct
+    return np.clip(faithfulness_divergence(arm.alpha, arm.beta, arm.correct), 0.0, MOST_NATS)
+
+
+def _feedback(arm: ArmRows) -> tuple[FloatArray, FloatArray]:
+    """Feedback per request as values 1 and 0, with the number of each."""
+    counts = np.array([arm.rated, arm.requests - arm.rated], dtype=np.float64)
+    return np.array([1.0, 0.0])[counts > 0], counts[counts > 0]
+
+
+def _mean(column: FloatArray) -> float | None:
+    return float(column.mean()) if column.size else None
+
+
+# Older answers with known outcome: today's maps compared with the confidence that was served.
+
+Maps = Mapping[str, Mapping[str, ActiveMap]]
+"""The active maps by route and model; "" for all other models."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Scores of confidences against outcomes; lower is better. `divergence` in nats, the others in [0, 1]."""
+
+    divergence: float
+    brier: float
+    smooth_ece: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hindsight:
+    """Labelled answers that were worded with another map than today's, or with none.
+
+    Attributes:
+        answers: number of answers.
+        versions: the maps of today, by name.
+        said, today: scores of the served confidence, and of today's maps on the same raw confidences.
+    """
+
+    answers: int
+    versions: Sequence[str]
+    said: Scores
+    today: Scores
+
+
+def hindsight(labelled: LabelledAnswers, maps: Maps, routes: Sequence[Route]) -> Hindsight | None:
+    """The comparison over all of these routes; None with fewer than `MIN_VERDICTS` such answers."""
+    chosen, alpha, beta, versions = [], [], [], set[str]()
+    for route in routes:
+        for model, active in _by_model(labelled, maps.get(route.name, {}), route):
+            older = (labelled.route == route.name) & (labelled.model == model) & (labelled.map_id != active.version)
+            older &= labelled.signal == route.signal
+            if not older.any():
+                continue
+            a, b = apply_map(active.map, labelled.raw[0][older], labelled.raw[1][older])
+            chosen.append(np.flatnonzero(older))
+            alpha.append(a)
+            beta.append(b)
+            versions.add(str(active.version))
+    if sum(map(len, chosen)) < MIN_VERDICTS:
+        return None
+    rows = np.concatenate(chosen)
+    said = (labelled.calibrated[0][rows], labelled.calibrated[1][rows])
+    today = (np.concatenate(alpha), np.concatenate(beta))
+    correct = labelled.correct[rows]
+    return Hindsight(rows.size, sorted(versions), _scores(*said, correct), _scores(*today, correct))
+
+
+def _by_model(
+    labelled: LabelledAnswers, maps: Mapping[str, ActiveMap], route: Route
+) -> Sequence[tuple[str, ActiveMap]]:
+    """Today's map for each model among the route's answers, if it has one."""
+    models = {str(model) for model in labelled.model[labelled.route == route.name] if model is not None}
+    active_maps = [(model, map_today(maps, model)) for model in sorted(models)]
+    return [(model, active) for model, active in active_maps if active is not None]
+
+
+def map_today(maps: Mapping[str, ActiveMap], model: str | None) -> ActiveMap | None:
+    """The active map of a model; None without one."""
+    active = maps.get(model or "", maps.get(""))
+    return active if active is not None and active.version is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class Today:
+    """Today's calibrated confidence of one older answer."""
+
+    version: str
+    calibrated: Beta
+
+
+def today_of(row: Json, maps: Maps, routes: Sequence[Route]) -> Today | None:
+    """Today's confidence for an audit row; None if it has no raw confidence, was worded with that map, or no map for its signal exists."""
+    route = next((route for route in routes if route.name == row["route"]), None)
+    if route is None or row["raw_alpha"] is None or row["signal"] != route.signal:
+        return None
+    active = map_today(maps.get(route.name, {}), row["model"])
+    if active is None or active.version is None or active.version == row["map_id"]:
+        return None
+    alpha, beta = apply_map(active.map, [row["raw_alpha"]], [row["raw_beta"]])
+    return Today(active.version, Beta(float(alpha[0]), float(beta[0])))
+
+
+def _scores(alpha: FloatArray, beta: FloatArray, correct: FloatArray) -> Scores:
+    mean = alpha / (alpha + beta)
+    return Scores(
+        divergence=float(np.mean(faithfulness_divergence(alpha, beta, correct))),
+        brier=float(np.mean((mean - correct) ** 2)),
+        smooth_ece=smooth_ece(mean, np.round(correct)),
+    )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.trace import Span, SpanKind
 
-    from ..config import Tracing as Settings
+    from ..config import TracingSettings as Settings
 
 OPERATIONS = dict.fromkeys(("/chat/completions", "/responses", "/messages"), "chat") | {
     "/completions": "text_completion",

@@ -14,8 +14,8 @@ from ..audit.operators import Engine
 from ..config import Settings
 from ..types import Standing
 from . import drift, promises
-from .arms import Comparison, compare
 from .drift import Inputs, RouteHealth
+from .figures import ArmComparison, compare
 from .promises import RoutePromises
 
 log = structlog.get_logger(__name__)
@@ -30,7 +30,7 @@ class Watched:
 
     health: dict[str, RouteHealth]
     promises: dict[str, RoutePromises]
-    arms: dict[str, Comparison]
+    arms: dict[str, ArmComparison]
     inputs: dict[str, dict[str, Inputs]] = field(default_factory=dict)
 
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
-from ..config.access import Counting
 from ..config.redis import SharedRedis
+from ..config.settings import Counting
 from ..errors import StoreError
 from ..supervision import Checked
 

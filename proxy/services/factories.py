@@ -31,6 +31,7 @@ from ..pipeline.steps import LongAnswerPipeline, RoutePipeline, RouteWording
 from ..protocols import Asker, Rewriter, Supporter, Upstream
 from ..rewriting import Choice, FactGuard, LocalRewriter, Reader, reader_of
 from ..rewriting.editor import RouteEditor
+from ..rewriting.editor_check import Checking, check
 from ..rewriting.entailment import CrossEncoderEntailment, LocalEntailment
 from ..rewriting.policy import LOW
 from ..rewriting.step import WORDED_IN_PARTS
@@ -41,6 +42,7 @@ from ..types import CLAIM_SIGNAL
 from ..upstreams.asking import Prompting, RouteContext, SupporterFactory
 from ..upstreams.readiness import Readiness
 from .active_map import ActiveMaps
+from .services import singles
 
 
 def route_pipelines(
@@ -294,3 +296,24 @@ def _baseline(context: RouteContext) -> Callable[[Job], Rewriter | None]:
         return lambda _job: None
     make: Callable[[Job], Rewriter] = REWRITERS[name].load()(context)
     return make
+
+
+# Check at the start which models edit answers as asked. Imported only if a route calibrates.
+
+
+async def check_editors(settings: Settings, steps: Mapping[str, RoutePipeline]) -> None:
+    """Try each model that is known and can be called without a client's key, once; the others are tried by the first answer that needs a mark."""
+    for route in settings.routes:
+        editor = steps[route.name].editor if route.name in steps else None
+        if editor is None or editor.is_trusted:
+            continue
+        asker = Checking(editor.prompting.model or route.model or "")
+        is_known = bool(asker.model) and has_key(settings, editor.upstream)
+        if is_known and editor.readiness.state(editor.key(asker)) == "unknown":
+            await check(editor, asker)
+
+
+def has_key(settings: Settings, upstream: str) -> bool:
+    """Whether an upstream is called with a key of its own; else the client's key passes through."""
+    single = singles(settings.upstreams)
+    return all(getattr(single[name], "api_key", None) is not None for name in settings.members(upstream))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -17,6 +18,7 @@ from ..audit.engine import said_by_driver, shown_address
 from ..audit.spool import unwritable
 from ..audit.store import AuditStore, open_store, purge_regularly, sum_up_regularly, tell_ends_regularly, watch_clock
 from ..config import Settings
+from ..config.kinds import load_object
 from ..errors import ConfigError, StoreError
 from ..monitoring.metrics import NOW_EVERY_S, Metrics
 from ..spending.budgets import Budgets
@@ -26,9 +28,67 @@ from ..upstreams.readiness import Readiness
 from .counting import open_counters
 from .keyring import KeyRing
 from .limits import Limits
-from .reload import ConfigReloader
+from .reload import POLL_S, ConfigReloader
 from .services import RefCount, Services, check_libraries, open_tracing
-from .watching import watch
+
+# The drift watcher of a serving process.
+
+EXAMINE = "hedgerow.proxy.monitoring.watching:examine"
+REPORTED = "hedgerow.proxy.monitoring.watching:reported"
+_BUSY_SHARE = 20.0
+"""Examining routes takes at most 1 / `_BUSY_SHARE` of the time."""
+_TURNS = 3
+"""A process that has examined nothing for this many intervals loses the duty."""
+
+
+async def watch(reloader: ConfigReloader) -> None:
+    """Examine maps and promises, or show the report of the process that has the duty; then wait `drift.every_s` seconds. If no route
+    calibrates, the mathematics is never imported.
+    """
+    pause = reloader.services.settings.drift.every_s
+    if not reloader.services.steps:
+        pause = POLL_S
+    elif await _is_ours(reloader, _TURNS * pause):
+        pause = await _take_turn(reloader, pause)
+    else:
+        await _show(reloader)
+    await asyncio.sleep(pause)
+
+
+async def _take_turn(reloader: ConfigReloader, pause: float) -> float:
+    """Examine everything; returns the seconds until the next examination, for which this process keeps the duty."""
+    await anyio.to_thread.run_sync(
+        load_object, EXAMINE
+    )  # the time to import the mathematics, once, is not part of the work
+    started = time.perf_counter()
+    await examine(reloader)
+    pause = max(pause, _BUSY_SHARE * (time.perf_counter() - started))
+    await _is_ours(reloader, _TURNS * pause)
+    return pause
+
+
+async def examine(reloader: ConfigReloader) -> None:
+    """Examine every route's map for drift and its promises now, whichever process has the duty; raise new alarms and store the report.
+
+    Raises:
+        StoreError: the store cannot be used.
+    """
+    work = await anyio.to_thread.run_sync(load_object, EXAMINE)
+    arguments = (reloader.services.settings, reloader.active_maps(), reloader.standing())
+    reloader.keep(await anyio.to_thread.run_sync(work, reloader.audit.engine, *arguments))
+
+
+async def _is_ours(reloader: ConfigReloader, seconds: float) -> bool:
+    audit = reloader.audit
+    return await anyio.to_thread.run_sync(leases.take, audit.engine, "drift", audit.writer.id, seconds)
+
+
+async def _show(reloader: ConfigReloader) -> None:
+    read = await anyio.to_thread.run_sync(load_object, REPORTED)
+    report = await anyio.to_thread.run_sync(read, reloader.audit.engine)
+    if report is not None:
+        reloader.keep(report)
+
 
 log = structlog.get_logger(__name__)
 

@@ -13,8 +13,8 @@ import anyio.to_thread
 from ..audit import budgets
 from ..audit.budgets import FORGETTING, LEASE_S, Ask, Spent, Standing, Taken
 from ..audit.store import AuditStore
-from ..config.access import Counting
 from ..config.redis import SharedRedis
+from ..config.settings import Counting
 from ..errors import StoreError
 
 TIMEOUT_S = 2.0

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import structlog
 
-from ..config import Circuit as Settings
+from ..config import CircuitSettings as Settings
 from ..errors import Overloaded, ProxyError, UpstreamError, UpstreamRejected
 from ..protocols import Call, RawCall, Relay, Upstream
 from ..types import Json

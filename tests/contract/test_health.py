@@ -14,8 +14,7 @@ import sqlalchemy as sa
 
 from hedgerow.proxy.audit.writer import Writer
 from hedgerow.proxy.gateway.finish import AUDIT_TIMEOUT_S
-from hedgerow.proxy.monitoring.documents import page
-from hedgerow.proxy.monitoring.metrics import Metrics
+from hedgerow.proxy.monitoring.metrics import Metrics, page
 from tests.contract.test_routes import ASK, CHAT, UNSURE
 from tests.support.upstream import Upstream, says
 
@@ -83,7 +82,7 @@ def test_a_picked_answers_verdict_is_counted_without_its_divergence(serve: Any, 
 
 
 def test_documented_metrics_are_the_metrics() -> None:
-    """docs/metrics.md is what `python -m hedgerow.proxy.monitoring.documents` prints."""
+    """docs/metrics.md is what `python -m hedgerow.proxy.monitoring.metrics` prints."""
     assert (Path(__file__).parents[2] / "docs" / "metrics.md").read_text(encoding="utf-8") == page()
 
 

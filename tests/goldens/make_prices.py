@@ -14,7 +14,7 @@ os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # the table in the package,
 import litellm
 from litellm.types.utils import CompletionTokensDetailsWrapper, PromptTokensDetailsWrapper, Usage
 
-from hedgerow.proxy.spending.tables import SHIPPED, Price, of_entry
+from hedgerow.proxy.spending.prices import SHIPPED, Price, of_entry
 
 HERE = Path(__file__).parent
 ORIGIN = f"LiteLLM {version('litellm')}"

@@ -31,7 +31,7 @@ from hedgerow.calibration.metrics import bootstrap_interval, faithfulness_diverg
 from hedgerow.proxy.app import application
 from hedgerow.proxy.cli import app as command
 from hedgerow.proxy.config import load
-from hedgerow.proxy.grading.alias import contains_gold
+from hedgerow.proxy.grading.rules import contains_gold
 from tests.support.servers import serving
 from tests.support.upstream import Upstream, completion
 from tests.support.waiting import until

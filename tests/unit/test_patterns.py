@@ -60,5 +60,5 @@ def test_how_a_pattern_is_used_is_read_from_the_source() -> None:
     """What cannot be seen counts as used in every way."""
     ways = {pattern.where.partition(":")[0]: pattern.ways for pattern in patterns()}
     assert ways["proxy/upstreams/sse.py"] == {"each"}
-    assert ways["proxy/monitoring/moments.py"] == {"fullmatch"}
+    assert ways["proxy/audit/formats.py"] == {"fullmatch"}
     assert set().union(*ways.values()) == set(WAYS)

@@ -14,7 +14,7 @@ from hedgerow.calibration.arrays import FloatArray
 from hedgerow.calibration.drift import EXACT, input_test, plausible, raw_histogram, sequential_test
 from hedgerow.calibration.fitting import fit_map
 from hedgerow.calibration.metrics.binned import wilson_interval
-from hedgerow.proxy.grading.alias import contains_gold
+from hedgerow.proxy.grading.rules import contains_gold
 from hedgerow.proxy.lab.measuring import cluster_by_key, fold
 
 RUNS = 40

@@ -27,7 +27,7 @@ from hedgerow.calibration.metrics import bootstrap_interval
 from hedgerow.calibration.metrics.table import METRICS
 from hedgerow.proxy.clustering.clusterer import RuleClusterer
 from hedgerow.proxy.config import load
-from hedgerow.proxy.grading.alias import alias_grade
+from hedgerow.proxy.grading.rules import alias_grade
 from hedgerow.proxy.lab.measuring import Records, measure
 from hedgerow.proxy.lab.rows import read_rows
 from hedgerow.proxy.protocols import ConfidenceSignal

@@ -14,7 +14,7 @@ from hedgerow.proxy.clustering.likely import judge, suits
 from hedgerow.proxy.clustering.normal import read_question
 from hedgerow.proxy.clustering.opening import read
 from hedgerow.proxy.clustering.rules import compare_read, judge_pair
-from hedgerow.proxy.grading.alias import alias_grade
+from hedgerow.proxy.grading.rules import alias_grade
 
 PAIRS = ROOT / "tests" / "data" / "meaning.tsv"
 BEFORE = RECORDED / "meaning_before.json"

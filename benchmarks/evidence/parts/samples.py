@@ -18,7 +18,7 @@ from hedgerow.calibration.beta import PARAMETER_FLOOR
 from hedgerow.proxy.clustering.clusterer import cluster_by_rules
 from hedgerow.proxy.clustering.normal import normalise
 from hedgerow.proxy.config import Sampling
-from hedgerow.proxy.grading.alias import alias_grade
+from hedgerow.proxy.grading.rules import alias_grade
 from hedgerow.proxy.pipeline.sampling.early_stopping import StoppingRule, samples_wanted
 
 SETS = ("TriviaQA, LLaMA-13B", "TriviaQA, gemma-2-2b")

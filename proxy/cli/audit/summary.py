@@ -14,9 +14,18 @@ from ....calibration.metrics import Interval
 from ...audit import counts, queries
 from ...audit.engine import Connection, transaction
 from ...monitoring import figures
-from ...monitoring.arms import Comparison, comparison
-from ...monitoring.figures import PERIODS, Buckets, ClaimFigures, RouteFigures, percent
-from ...monitoring.money import Money, dollars, money
+from ...monitoring.figures import (
+    PERIODS,
+    ArmComparison,
+    Buckets,
+    ClaimFigures,
+    Money,
+    RouteFigures,
+    comparison,
+    dollars,
+    money,
+    percent,
+)
 from ..shared.messages import say, show_text, stop
 from ..shared.options import CONFIG, AsJson, ConfigPath
 from ..shared.showing import show, styled, terminal
@@ -243,7 +252,7 @@ _GAPS = {
 }
 
 
-def _print_arms(arms: list[Comparison]) -> None:
+def _print_arms(arms: list[ArmComparison]) -> None:
     """Print both arms of each split route, since the split began."""
     if not arms:
         return

@@ -20,7 +20,7 @@ from ...lab.faithfulness.drawing import (
     read_demonstrations,
 )
 from ...lab.ledger import Ledger
-from ...services.upstreams import open_upstream
+from ...services.services import open_upstream
 from ..shared.messages import confirm, counted, stop
 from ..shared.progress import advancing
 from ..shared.settings import calibrating_route, configuration

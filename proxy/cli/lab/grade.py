@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from ...grading import RULES, Grader
+from ...grading.rules import RULES, Grader
 from ...lab.collecting import Outcome
 from ...lab.datasets import BadRow, read_objects
 from ...lab.grading import grade_all, key_of, open_judge, sampled

@@ -18,7 +18,7 @@ from ....lexicon.hedges.writing import to_json
 from ...config import Settings
 from ...errors import HedgerowError
 from ...protocols import Call, Upstream
-from ...services.upstreams import open_upstream
+from ...services.services import open_upstream
 from ...upstreams.answers import sample_of
 from ..shared.files import write_file
 from ..shared.messages import agree, say, stop

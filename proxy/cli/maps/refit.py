@@ -15,7 +15,7 @@ from ...audit.operators import note_change, set_state, states
 from ...config import Settings
 from ...lab.fitting import NoVerdicts, RouteRefit, refit_route
 from ...services.active_map import stored_maps
-from ...services.routes import effective
+from ...services.reload import effective
 from ..shared.messages import show_text, stop
 from ..shared.settings import named_route
 from ..shared.showing import show, terminal

@@ -22,7 +22,7 @@ from ...lab.promises import Certified, Labels, certify, read_labels, route_label
 from ...lab.promises_report import KIND as REPORT
 from ...lab.promises_report import read_page, report_seal
 from ...services.active_map import stored_maps
-from ...services.routes import effective
+from ...services.reload import effective
 from ..shared.files import readable, report_bad, unreadable
 from ..shared.messages import counted, one_sentence, say, show_faults, show_text, stop
 from ..shared.options import CONFIG, AsJson, ConfigPath, SkipBad

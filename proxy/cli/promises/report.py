@@ -14,7 +14,7 @@ from ...audit.store import hash_key
 from ...lab.promises_report import document, page
 from ...outcomes import Uncovered
 from ...services.active_map import stored_maps
-from ...services.routes import effective
+from ...services.reload import effective
 from ..shared.files import write_page
 from ..shared.messages import one_sentence, say, stop
 from ..shared.options import CONFIG, ConfigPath

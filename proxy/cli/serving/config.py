@@ -12,16 +12,15 @@ import typer
 
 from ...audit.engine import is_reachable, open_existing, sqlite_file
 from ...config import Settings, load_known
-from ...config.lazy import load_object
+from ...config.kinds import load_object
 from ...config.redis import redis_state
 from ...errors import ConfigError, ProxyError, StoreError, UpstreamRejected
-from ...services.services import check_services, judge_state
+from ...services.services import check_services, judge_state, named_upstreams, open_upstream
 from ...services.serving import store_failure
-from ...services.upstreams import named_upstreams, open_upstream
 from ..shared.messages import counted, say, stop
 from ..shared.options import CONFIG, ConfigPath
 
-PROVIDER_STATE = "hedgerow.proxy.dashboard.oidc:provider_state"
+PROVIDER_STATE = "hedgerow.proxy.dashboard.visitor:provider_state"
 
 app = typer.Typer(no_args_is_help=True, help="Check the configuration; hash client keys.")
 

@@ -14,13 +14,12 @@ import typer
 from ....calibration.registry import UNCALIBRATED
 from ...config import Route, Settings
 from ...errors import ConfigError, ProxyError, UpstreamRejected
-from ...monitoring.money import dollars
+from ...monitoring.figures import dollars
 from ...protocols import Call
 from ...rewriting.editor_check import Checking, check
 from ...services.active_map import open_maps
 from ...services.factories import editor_of, only_models
-from ...services.services import check_services, judge_state
-from ...services.upstreams import open_upstream
+from ...services.services import check_services, judge_state, open_upstream
 from ...spending.prices import Prices, open_prices
 from ...types import Json, Usage
 from ...upstreams.answers import usage_of

@@ -12,9 +12,9 @@ from typing import Annotated, Any
 import typer
 
 from ...audit import keys
+from ...audit.formats import date_of, seconds_of
 from ...audit.key_figures import figures_of_keys
 from ...config import Settings
-from ...monitoring.moments import date_of, seconds_of
 from ...services.keyring import state_of
 from ...types import Key, Role
 from ..shared.messages import counted, say, show_text, stop

@@ -15,7 +15,7 @@ from ...monitoring.drift import examine
 from ...monitoring.promises import examine as examine_promises
 from ...outcomes import Uncovered
 from ...services.active_map import stored_maps
-from ...services.routes import describe, effective
+from ...services.reload import describe, effective
 from ...types import Json
 from ..shared.messages import say, show_text, stop
 from ..shared.options import CONFIG, Actor, ConfigPath, JsonForTable, Note

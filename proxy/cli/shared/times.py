@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from ...monitoring.moments import date_of, seconds_of
+from ...audit.formats import date_of, seconds_of
 from .messages import stop
 
 

@@ -13,7 +13,7 @@ from typing import Literal
 
 from ...config import Route
 from ...errors import InputError, ProxyError, UpstreamError
-from ...grading.alias import alias_grade
+from ...grading.rules import alias_grade
 from ...pipeline.job import Job, job_of
 from ...pipeline.sampling.drawing import draw, draw_own
 from ...protocols import Upstream

@@ -6,11 +6,15 @@ import json
 
 import anyio
 
-from hedgerow.proxy.grading import RULES, JudgeGrader
-from hedgerow.proxy.grading.alias import alias_grade
-from hedgerow.proxy.grading.choice import choice_grade
-from hedgerow.proxy.grading.judge import prompt, read_grade
-from hedgerow.proxy.grading.numeric import numeric_grade
+from hedgerow.proxy.grading.rules import (
+    RULES,
+    JudgeGrader,
+    alias_grade,
+    choice_grade,
+    numeric_grade,
+    prompt,
+    read_grade,
+)
 from tests.support.tables import cases
 
 ASKED = "What lives in the sea?\nA) A dog\nB) A whale\nC) An oak\nI) An idea"

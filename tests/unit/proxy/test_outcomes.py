@@ -42,7 +42,7 @@ def test_every_kind_of_difference_has_a_reason() -> None:
 
 def test_every_step_has_a_reason_for_its_faults() -> None:
     """The page of one request names the steps."""
-    from hedgerow.proxy.dashboard.request_view import STEPS
+    from hedgerow.proxy.dashboard.requests import STEPS
 
     assert {f"{step}_fault" for step in STEPS} <= set(Reason)
 

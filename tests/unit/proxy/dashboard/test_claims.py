@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hedgerow.proxy.dashboard.claims import Claims
+from hedgerow.proxy.dashboard.requests import Claims
 from tests.support.tables import cases
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hedgerow.calibration import Beta
 from hedgerow.proxy.audit.operators import Alarm
 from hedgerow.proxy.dashboard.render import alarm_words
-from hedgerow.proxy.dashboard.request_view import RequestView, grouped
-from hedgerow.proxy.dashboard.trying import StreamingUpstream
+from hedgerow.proxy.dashboard.requests import RequestView, grouped
+from hedgerow.proxy.dashboard.site import StreamingUpstream
 from hedgerow.proxy.monitoring.diagrams import CELLS, central, curves, density
 from hedgerow.proxy.monitoring.figures import percent
 from hedgerow.proxy.protocols import Call

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hedgerow.proxy.cli import app
-from hedgerow.proxy.grading.alias import contains_gold
+from hedgerow.proxy.grading.rules import contains_gold
 from hedgerow.proxy.lab.datasets import BadRow, read_objects
 from hedgerow.proxy.lab.measuring import ExactClusterer, cluster_by_key, fold, measure
 from hedgerow.proxy.lab.rows import Measured, read_rows

@@ -11,7 +11,7 @@ from hedgerow.calibration import ActiveMap, PlattMap
 from hedgerow.calibration.metrics import faithfulness_divergence
 from hedgerow.proxy.audit.queries import LabelledAnswers
 from hedgerow.proxy.config import Route
-from hedgerow.proxy.monitoring.hindsight import hindsight, today_of
+from hedgerow.proxy.monitoring.figures import hindsight, today_of
 from tests.support.tables import cases
 
 ROUTE = Route(name="a", upstream="u")

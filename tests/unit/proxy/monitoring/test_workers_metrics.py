@@ -12,13 +12,13 @@ import pytest
 from hedgerow.proxy.monitoring.metrics import RESERVED_BYTES
 
 WORKER = """
-from hedgerow.proxy.monitoring.arms import Comparison, Gap
+from hedgerow.proxy.monitoring.figures import ArmComparison, ArmGap
 from hedgerow.proxy.monitoring.drift import RouteHealth
 from hedgerow.proxy.monitoring.metrics import Metrics
 
 metrics = Metrics()
 metrics.set_health(RouteHealth("r", "on", "green", (), "m", smooth_ece=0.125))
-metrics.set_arms(Comparison("r", 0.5, "off", {}, {}, [Gap("feedback", 0.75, 0.5, -0.25, 0.5, 20, 20)]))
+metrics.set_arms(ArmComparison("r", 0.5, "off", {}, {}, [ArmGap("feedback", 0.75, 0.5, -0.25, 0.5, 20, 20)]))
 print(metrics.exposition().decode())
 """
 

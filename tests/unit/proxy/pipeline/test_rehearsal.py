@@ -15,7 +15,7 @@ FIRST_ANSWER = dedent(
     """
     import asyncio, json, sys
     from hedgerow.proxy.config import Route, Settings
-    from hedgerow.proxy.config.lazy import load_object
+    from hedgerow.proxy.config.kinds import load_object
     from hedgerow.proxy.pipeline.job import job_of
     from hedgerow.proxy.pipeline.rehearsal import rehearse
     from hedgerow.proxy.pipeline.result import Run

@@ -10,18 +10,16 @@ from typing import Any
 
 import pytest
 
-from hedgerow.proxy.config import ModelPrice
-from hedgerow.proxy.config import Prices as PriceSettings
-from hedgerow.proxy.spending import tables
-from hedgerow.proxy.spending.prices import open_prices
-from hedgerow.proxy.spending.tables import Price, Table
+from hedgerow.proxy.config import ModelPrice, PriceSettings
+from hedgerow.proxy.spending import prices
+from hedgerow.proxy.spending.prices import Price, Table, open_prices
 from hedgerow.proxy.types import Usage
 from tests.support.tables import cases
 
 GOLDEN: list[dict[str, Any]] = json.loads(
     (Path(__file__).parents[3] / "goldens" / "prices.json").read_text(encoding="utf-8")
 )["calls"]
-SHIPPED = Table(tables.shipped())
+SHIPPED = Table(prices.shipped())
 
 
 def usage_of(call: dict[str, Any]) -> Usage:
@@ -40,7 +38,7 @@ def test_the_installed_litellm_has_its_table_read_and_is_not_imported() -> None:
     """A model that only the large table knows has a price, in a process that never imports the library."""
     pytest.importorskip("litellm")
     code = (
-        "import sys; from hedgerow.proxy.spending.tables import packaged; table = packaged()[0]; "
+        "import sys; from hedgerow.proxy.spending.prices import packaged; table = packaged()[0]; "
         "price = table.find('azure/gpt-4o'); print(price.prompt, price.source, 'litellm' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

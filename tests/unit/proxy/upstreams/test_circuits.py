@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hedgerow.proxy.config import Circuit as Settings
+from hedgerow.proxy.config import CircuitSettings as Settings
 from hedgerow.proxy.upstreams.circuits import LONGEST_REST_S, Circuit
 
 
