@@ -12,7 +12,7 @@ from benchmarks.chaos.faults import Fault, Wire
 from benchmarks.chaos.rules import Way, fits
 from benchmarks.chaos.wire import Answer
 from hedgerow.lexicon import load
-from hedgerow.lexicon.hedges.written import written
+from hedgerow.lexicon.hedges.offered import written
 from hedgerow.proxy.rewriting.comparing import compare
 from hedgerow.proxy.rewriting.doubt import Doubts, doubts_of
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks.data.answers import SETS, Case, load_set
 from benchmarks.evidence.signals import MOST, interval
-from hedgerow.proxy.clustering.fields import agreement
+from hedgerow.proxy.clustering.support import agreement
 
 FIELD = "answer"
 

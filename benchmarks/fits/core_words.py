@@ -20,11 +20,10 @@ from sklearn.linear_model import LogisticRegression
 from benchmarks import DATA
 from benchmarks.data.equivalence import Row, evouna, is_development
 from hedgerow.calibration.metrics import auroc
-from hedgerow.proxy.clustering import agreement, core_words
-from hedgerow.proxy.clustering.core_words import WEIGHTS, read_asked, read_core
+from hedgerow.proxy.clustering import agreement
+from hedgerow.proxy.clustering.agreement import WEIGHTS, read_asked, read_core
 from hedgerow.proxy.clustering.normal import read_question
-from hedgerow.proxy.clustering.opening import SHORT, read
-from hedgerow.proxy.clustering.rules import compare_read
+from hedgerow.proxy.clustering.rules import SHORT, compare_read, read
 
 ALIKE = 0.25
 """Share of the pairs that the rules leave apart which say the same. On EVOUNA it is a half, for its systems are right three times in four; models are
@@ -45,9 +44,9 @@ def fit_words(rows: list[Row]) -> dict[str, float]:
     answers: list[bool] = []
     for row in rows:
         if row["correct"] and is_sentence(row):
-            asked, text = read_asked(row["question"]), row["answer"][: core_words.LOOKED_AT]
+            asked, text = read_asked(row["question"]), row["answer"][: agreement.LOOKED_AT]
             right = frozenset().union(*(read_asked(gold).stems for gold in row["gold"]))
-            own = list(core_words.own_words(text, list(core_words.words_of(text)), asked))
+            own = list(agreement.own_words(text, list(agreement.words_of(text)), asked))
             if any(word.stem in right for word, _ in own):
                 figures += [of_word for _, of_word in own]
                 answers += [word.stem in right for word, _ in own]
@@ -77,7 +76,7 @@ def fit_pairs(questions: list[list[Row]]) -> dict[str, float]:
             if not by_rules:
                 figures.append(of_pair)
                 same.append(bool(rows[i]["correct"] and rows[k]["correct"]))
-    fitted = _rounded(LogisticRegression().fit(figures, same), list(agreement.Features.__slots__))
+    fitted = _rounded(LogisticRegression().fit(figures, same), list(agreement.AgreementFeatures.__slots__))
     rarer = float(logit(ALIKE) - logit(np.mean(same)))
     return fitted | {"constant": round(fitted["constant"] + rarer, 4)}
 

@@ -27,8 +27,8 @@ from benchmarks import DATA
 from benchmarks.fits.pooling import SourceFit, fit_source, pool_phrases
 from hedgerow.calibration import Beta
 from hedgerow.lexicon import NO_HEDGE, Hedge, Lexicon, load
+from hedgerow.lexicon.hedges.entries import to_json
 from hedgerow.lexicon.hedges.loading import DATA as SHIPPED
-from hedgerow.lexicon.hedges.writing import to_json
 from hedgerow.lexicon.perception.cues import find_cues
 from hedgerow.lexicon.perception.model import Model, features
 from hedgerow.lexicon.text.words import tokenize

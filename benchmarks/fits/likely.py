@@ -13,8 +13,7 @@ from benchmarks import DATA
 from benchmarks.data.equivalence import Row, evouna, is_development
 from hedgerow.proxy.clustering.likely import WEIGHTS, Features, features, suits
 from hedgerow.proxy.clustering.normal import read_question
-from hedgerow.proxy.clustering.opening import read
-from hedgerow.proxy.clustering.rules import compare_read
+from hedgerow.proxy.clustering.rules import compare_read, read
 
 PRECISION = 0.967
 """Least precision of rules and logistic together, by folds of questions, at which the threshold is chosen: .96 and a margin."""

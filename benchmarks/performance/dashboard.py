@@ -28,7 +28,7 @@ from hedgerow.calibration.metrics import expected_brier, expected_nll, faithfuln
 from hedgerow.lexicon import perceive
 from hedgerow.proxy.audit import counts, queries
 from hedgerow.proxy.audit.engine import open_engine
-from hedgerow.proxy.audit.entry import Texts
+from hedgerow.proxy.audit.rows import Texts
 from hedgerow.proxy.audit.store import read_answer
 from hedgerow.proxy.audit.tables import alarms, answers, changes, route_states, texts, verdicts
 from hedgerow.proxy.config import Settings

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import sqlalchemy as sa
 
-from hedgerow.proxy.audit import chain
-from hedgerow.proxy.audit.chain import Head
+from hedgerow.proxy.audit import rows
 from hedgerow.proxy.audit.engine import transaction
 from hedgerow.proxy.audit.hours import drop_sums
+from hedgerow.proxy.audit.rows import Head
 from hedgerow.proxy.audit.tables import (
     answers,
     chains,
@@ -143,7 +143,7 @@ def _move_starts(connection: sa.Connection, cut: Sequence[tuple[_Place, Head]], 
     place = (chains.c.writer == sa.bindparam("of_writer"), chains.c.route == sa.bindparam("of_route"))
     moved = [
         {"of_writer": at.writer, "of_route": at.route, "start_seq": last.seq, "start_hash": last.hash}
-        | {"start_seal": chain.seal(at.writer, at.route, "start", last, key)}
+        | {"start_seal": rows.seal(at.writer, at.route, "start", last, key)}
         for at, last in cut
     ]
     if moved:

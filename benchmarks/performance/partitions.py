@@ -37,10 +37,10 @@ from benchmarks.performance import explorer, months
 from benchmarks.performance.parted import create, drop_month
 from benchmarks.performance.store import at_once, entry
 from hedgerow.proxy.audit.engine import open_engine, transaction
-from hedgerow.proxy.audit.entry import Entry, Texts
 from hedgerow.proxy.audit.explorer import requests
 from hedgerow.proxy.audit.hours import sum_up_next
 from hedgerow.proxy.audit.retention import DAY_S, purge
+from hedgerow.proxy.audit.rows import Entry, Texts
 from hedgerow.proxy.audit.store import open_store, read_answer
 from hedgerow.proxy.audit.tables import answers, claim_verdicts, metadata, texts, verdicts
 from hedgerow.proxy.audit.verdicts import MAX_VERDICTS, Verdict, write_verdicts

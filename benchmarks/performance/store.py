@@ -19,7 +19,7 @@ from pathlib import Path
 
 from benchmarks import ROOT
 from hedgerow.proxy.audit.engine import open_engine
-from hedgerow.proxy.audit.entry import Entry, Texts
+from hedgerow.proxy.audit.rows import Entry, Texts
 from hedgerow.proxy.audit.store import AuditStore, open_store
 from hedgerow.proxy.audit.verify import verify
 from hedgerow.proxy.config import Audit

@@ -15,9 +15,8 @@ from ...calibration import Beta
 from ...calibration.scores import fit_moments
 from ..errors import LexiconFileError, unreadable
 from .entries import NO_HEDGE, Frame, FrameKind, Hedge, Register, Source, Voice
-from .loading import load
-from .schema import SLOTS, beta_of_range
-from .written import written
+from .loading import SLOTS, beta_of_range, load
+from .offered import written
 
 T = TypeVar("T")
 

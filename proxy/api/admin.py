@@ -13,7 +13,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from ..audit import keys, operators
-from ..audit.key_figures import KeyFigures, figures_of_keys
+from ..audit.keys import KeyFigures, figures_of_keys
 from ..audit.operators import Setting
 from ..audit.review import is_picked, review_queue
 from ..audit.verdicts import PICKED, Verdict

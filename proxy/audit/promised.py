@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ...calibration.clusters import first_of_each
 from .engine import transaction
 from .labelled import counted_by
-from .outlasting import counted_until, not_given, read_kept_answers
+from .retention import counted_until, not_given, read_kept_answers
 from .tables import answers, promised_verdicts, verdicts
 from .verdicts import PICKED
 

@@ -10,24 +10,231 @@ from __future__ import annotations
 import math
 import secrets
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from socket import gethostname
 from typing import Any
 
 import sqlalchemy as sa
 
 from ..config import Settings
 from ..config.sections import known
-from . import chain
-from .chain import Head
-from .clock import unconfirmed
-from .engine import transaction
+from .engine import Connection, Engine, transaction
 from .hours import drop_sums
 from .operators import note_change
-from .outlasting import keep_answers, keep_verdicts
-from .rows import asker_of, user_hash
-from .tables import answers, chains, claim_verdicts, promised_verdicts, texts, verdicts
+from .rows import Head, asker_of, user_hash
+from .rows import seal as seal_of
+from .tables import (
+    alarms,
+    answers,
+    chains,
+    changes,
+    claim_verdicts,
+    promised_answers,
+    promised_verdicts,
+    texts,
+    verdicts,
+)
+
+# Whether the clock can be believed: nothing is deleted by its age after a jump that nobody has confirmed.
+#
+# The clock is compared with a steady one that nobody can set, and with PostgreSQL's own. A jump beyond minutes is
+# recorded in `changes`, where all
+# processes that share the store see it, also after a restart.
+
+JUMP_S = 300.0
+"""Seconds by which a clock may move, or be apart from the database's."""
+JUMP, CONFIRMED = "clock_jump", "clock_confirmed"
+_UNITS = (("days", 86_400.0), ("hours", 3600.0), ("minutes", 60.0))
+
+
+def _wall() -> float:
+    return time.time()
+
+
+def _steady() -> float:
+    """Seconds since the machine was started, those of its sleep included."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+
+
+class Clock:
+    """The clock of this process.
+
+    Attributes:
+        now: gives seconds since 1970.
+    """
+
+    def __init__(self, engine: Engine, now: Callable[[], float] = _wall, steady: Callable[[], float] = _steady) -> None:
+        self.now = now
+        self._engine, self._steady = engine, steady
+        self._offset, self._apart = now() - steady(), 0.0
+
+    def look(self) -> str | None:
+        """Record a jump since the last look. Returns the last jump, of any process, if nobody has confirmed it.
+
+        Raises:
+            StoreError: the store cannot be read or written; the jump is found by the next look.
+        """
+        offset, apart = self.now() - self._steady(), self._apart_from_database()
+        moved, parted = offset - self._offset, apart - self._apart
+        if abs(moved) > JUMP_S:
+            self._record(f"the clock of {gethostname()} was set {_span(moved)}")
+        elif abs(parted) > JUMP_S:
+            self._record(f"the clock of {gethostname()} is {_span(apart)} compared with the database's")
+        self._offset, self._apart = offset, apart
+        with transaction(self._engine) as connection:
+            return unconfirmed(connection)
+
+    def _apart_from_database(self) -> float:
+        if self._engine.dialect.name != "postgresql":
+            return 0.0
+        with transaction(self._engine) as connection:
+            theirs = connection.execute(sa.text("SELECT extract(epoch FROM clock_timestamp())")).scalar_one()
+        return self.now() - float(theirs)
+
+    def _record(self, what: str) -> None:
+        with transaction(self._engine, "write") as connection:
+            note_change(connection, actor="server", what=JUMP, note=what)
+
+
+def unconfirmed(connection: Connection) -> str | None:
+    """The last jump of a clock, as a clause; None if there was none, or somebody has confirmed the time since."""
+    newest = sa.select(changes.c.what, changes.c.note).where(changes.c.what.in_((JUMP, CONFIRMED)))
+    row = connection.execute(newest.order_by(changes.c.id.desc()).limit(1)).first()
+    return row.note if row is not None and row.what == JUMP else None
+
+
+def confirm(engine: Engine, actor: str) -> None:
+    """Record that the clocks are right as they are.
+
+    Raises:
+        StoreError: the store cannot be written.
+    """
+    with transaction(engine, "write") as connection:
+        if unconfirmed(connection) is not None:
+            note_change(connection, actor=actor, what=CONFIRMED)
+
+
+def _span(seconds: float) -> str:
+    unit, length = next((unit for unit in _UNITS if abs(seconds) >= 2 * unit[1]), _UNITS[-1])
+    return f"{abs(seconds) / length:.0f} {unit} {'ahead' if seconds > 0 else 'back'}"
+
+
+# What outlasts the deletion of rows: that on which promises watched as "ever at most alpha" rest.
+#
+# A test that is valid however often one looks is one product over all verdicts since the first. Were those that
+# retention deletes forgotten, the
+# bets would begin anew with each span of rows and alpha would bound the false alarms of a span, not of all time. So
+# each verdict of a promised
+# answer leaves its outcome, how it was drawn and the groups that it counts in, in the transaction that deletes it; and
+# of all promised answers
+# it stays whether they were given, a bit each. No text and no user stays.
+
+NOT_GIVEN = ("abstained", "escalated")
+"""Statuses of answers that the client did not get."""
+ANSWERS_AT_A_TIME = 1000
+"""In one row of `promised_answers`."""
+_LOCK = 0x6F75_746C_6173
+"""Any number that nobody else locks: "outlas" in ASCII. Of two purges at once one counts at a time (SQLite: writers do anyway)."""
+_OF_VERDICTS = ("created_at", "correct", "kind", "propensity")
+_OF_ANSWERS = ("route", "certificate", "promised", "model", "signal", "path", "key", "team", "asker", "question_hash")
+
+
+def keep_verdicts(connection: Connection, ids: Sequence[str]) -> None:
+    """Copy what outlasts the verdicts on some answers, which are about to be deleted."""
+    regime = answers.c.story[("place", "regime")].as_integer()
+    statement = (
+        sa.select(verdicts.c.answer_id, verdicts.c.id, *(verdicts.c[name] for name in _OF_VERDICTS))
+        .add_columns(*(answers.c[name] for name in _OF_ANSWERS), regime)
+        .join_from(verdicts, answers)
+        .where(answers.c.id.in_(ids), answers.c.certificate.is_not(None), answers.c.route.is_not(None))
+        .where(verdicts.c.fd.is_not(None))
+        .order_by(verdicts.c.id)
+    )
+    names = ("answer_id", "verdict_id", *_OF_VERDICTS, *_OF_ANSWERS, "regime")
+    rows = [dict(zip(names, row, strict=True)) for row in connection.execute(statement)]
+    if rows:
+        connection.execute(sa.insert(promised_verdicts), rows)
+
+
+def keep_answers(engine: sa.Engine, route: str, before: float) -> None:
+    """Count a route's promised answers from before a moment, each once, so that their rows may go.
+
+    They are taken in the order of the requests over all processes, and no row of `promised_answers` reaches over a moment at which alarms were
+    cleared, for the watch goes by such moments. An answer whose row comes later still, because the store was down, is not among them.
+
+    Raises:
+        StoreError: the store cannot be written.
+    """
+    with transaction(engine) as connection:
+        start = counted_until(connection, route)
+        cleared = sa.select(alarms.c.cleared_at).where(
+            alarms.c.route == route, alarms.c.cleared_at.between(start, before)
+        )
+        ends = sorted({*connection.execute(cleared).scalars(), before})
+    for end in ends:
+        while start < end:
+            start = _keep_some(engine, route, end)
+
+
+def counted_until(connection: Connection, route: str) -> float:
+    """The moment before which `promised_answers` speaks for the answers of a route; seconds since 1970, 0: of none."""
+    newest = sa.select(sa.func.max(promised_answers.c.until)).where(promised_answers.c.route == route)
+    return float(connection.execute(newest).scalar() or 0.0)
+
+
+def _keep_some(engine: sa.Engine, route: str, end: float) -> float:
+    """Count the next answers before a moment; the moment up to which they are counted now."""
+    a = answers.c
+    with transaction(engine, "write") as connection:
+        if engine.dialect.name == "postgresql":
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
+        start = counted_until(connection, route)
+        ours = (a.route == route, a.certificate.is_not(None), a.created_at >= start)
+        last = sa.select(a.created_at).where(*ours, a.created_at < end).order_by(a.created_at)
+        moment = connection.execute(last.offset(ANSWERS_AT_A_TIME - 1).limit(1)).scalar()
+        until = end if moment is None else math.nextafter(moment, math.inf)  # with all that were asked for then
+        these = sa.select(a.certificate, a.status, a.created_at).where(*ours, a.created_at < until)
+        by_certificate: dict[str, list[tuple[str, float]]] = {}
+        for certificate, status, created_at in connection.execute(these.order_by(a.created_at, a.id)):
+            by_certificate.setdefault(certificate, []).append((status, created_at))
+        rows = [_row(route, certificate, until, counted) for certificate, counted in by_certificate.items()]
+        if rows:
+            connection.execute(sa.insert(promised_answers), rows)
+    return until
+
+
+def _row(route: str, certificate: str, until: float, counted: Sequence[tuple[str, float]]) -> dict[str, Any]:
+    statuses = [status for status, _ in counted]
+    return {
+        "route": route,
+        "certificate": certificate,
+        "first_at": counted[0][1],
+        "until": until,
+        "statuses": dict(Counter(statuses)),
+        "not_given": f"{int(''.join(map(str, not_given(statuses))), 2):x}",
+    }
+
+
+def not_given(statuses: Iterable[str]) -> list[int]:
+    """1 for each answer that the client did not get, else 0."""
+    return [int(status in NOT_GIVEN) for status in statuses]
+
+
+def read_kept_answers(
+    connection: Connection, *, route: str, certificate: str, since: float
+) -> tuple[list[int], Counter[str]]:
+    """Of the promised answers that are counted, in their order, 1 where one was not given, else 0; and how many there are by status."""
+    c = promised_answers.c
+    wanted = (c.route == route, c.certificate == certificate, c.first_at >= since)
+    bits, counts = list[int](), Counter[str]()
+    for statuses, packed in connection.execute(sa.select(c.statuses, c.not_given).where(*wanted).order_by(c.id)):
+        counts.update(statuses)
+        bits += map(int, f"{int(packed, 16):b}".zfill(sum(statuses.values())))
+    return bits, counts
+
 
 ROWS_AT_A_TIME = 1000
 """Number of rows in one transaction, which limits how long writers wait."""
@@ -232,7 +439,7 @@ def _cut(engine: sa.Engine, writer: str, route: str | None, before: float, key: 
         if not rows_cut:  # rows are missing, and verification must report that
             return 0
         _delete(connection, [row.id for row in rows_cut])
-        seal = chain.seal(writer, route or "", "start", Head(last, rows_cut[-1].hash), key)
+        seal = seal_of(writer, route or "", "start", Head(last, rows_cut[-1].hash), key)
         moved = {"start_seq": last, "start_hash": rows_cut[-1].hash, "start_seal": seal}
         connection.execute(sa.update(chains).where(place).values(moved))
         return len(rows_cut)

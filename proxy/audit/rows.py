@@ -1,4 +1,4 @@
-"""From an entry to database rows: privacy applied, text made storable, a digest of the private part."""
+"""From an answer to its row: the entry, privacy applied, text made storable, a digest of the private part, and its place in a hash chain."""
 
 from __future__ import annotations
 
@@ -7,19 +7,237 @@ import hmac
 import re
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from itertools import chain as in_a_row
 from operator import itemgetter
-from typing import Any, Literal, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import orjson
 import sqlalchemy as sa
 
-from . import chain
-from .entry import Entry, Prepared, Row
-from .privacy import kept
+from ..config import StoreText
 from .tables import answers, texts
+
+Row = dict[str, Any]
+"""A row of `answers`, by column name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The texts of one answer; None if there is no such text.
+
+    Attributes:
+        draft: the plain answer.
+        answer: the final words; in shadow, what would have been served.
+        served: in shadow, the text that the client got.
+        samples: the answers drawn, in order.
+        claims: of a long answer, the words of each claim, with its context.
+    """
+
+    question: str | None = None
+    draft: str | None = None
+    answer: str | None = None
+    served: str | None = None
+    samples: tuple[str, ...] | None = None
+    claims: tuple[str, ...] | None = None
+
+
+class Entry(NamedTuple):
+    """One answer before privacy settings are applied.
+
+    Attributes:
+        row: figures and codes; omitted columns are null.
+        texts: the unchanged texts.
+        user: the client's own name for its user.
+        conversation: what tells its conversation from others.
+        store_text: how the texts may be stored.
+    """
+
+    row: Row
+    texts: Texts | None = None
+    user: str | None = None
+    store_text: StoreText = "none"
+    conversation: str | None = None
+
+
+class Prepared(NamedTuple):
+    """An entry to be stored: columns of `answers` except its place in a chain, and columns of `texts`."""
+
+    row: Row
+    texts: Row | None = None
+
+    @property
+    def id(self) -> str:
+        """The audit id."""
+        return str(self.row["id"])
+
+
+# Hash chains of rows, by which altered, missing or moved rows are found. Pure functions.
+#
+# Each writer (one process) keeps one chain a route. A row's hash covers every column and the hash of the previous row.
+# Data that retention and
+# erasure may delete (texts, the user's hash) are covered by a salted digest, and the salt is deleted with them. Both
+# ends of a chain are stored in
+# `chains` under a seal, so that rows removed at an end are noticed. With a key all hashes are HMACs: somebody who can
+# write to the database but
+# does not have the key can neither alter a row nor shorten a chain unnoticed.
+
+END = "audit_chain_end"
+"""The log line of a chain's end, which `hedgerow audit verify --ends` compares."""
+GENESIS = "0" * 64
+"""The `previous` hash of the first row."""
+OUTSIDE = frozenset({"hash", "user_hash", "salt", "erased_at", "asker", "question_hash"})
+"""Columns that a row's own hash does not cover: erasure changes them; `digest` covers texts and user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The end of a chain."""
+
+    seq: int = 0
+    hash: str = GENESIS
+
+
+def link(row: Row, key: bytes) -> str:
+    """The hash of a row with its place in the chain: `writer`, `seq` and `previous` are columns like any other.
+
+    Null columns are left out, so that a column added later changes no hash.
+    """
+    covered = {name: value for name, value in row.items() if value is not None and name not in OUTSIDE}
+    return _hash(orjson.dumps(covered, option=orjson.OPT_SORT_KEYS), key)
+
+
+def placed(row: Row, writer: str, head: Head, key: bytes) -> tuple[Row, Head]:
+    """The row with its place at the end of a chain, and the chain's new end."""
+    chained = row | {"writer": writer, "seq": head.seq + 1, "previous": head.hash}
+    chained["hash"] = link(chained, key)
+    return chained, Head(head.seq + 1, chained["hash"])
+
+
+def digest(salt: str, user_hash: str | None, texts: Row | None) -> str:
+    """The digest of a row's private part. Without the salt nobody can test guessed texts against it."""
+    private = {name: value for name, value in (texts or {}).items() if value is not None}
+    return _hash(salt.encode() + orjson.dumps([user_hash, private], option=orjson.OPT_SORT_KEYS), b"")
+
+
+def seal(writer: str, route: str, which: Literal["start", "last"], head: Head, key: bytes) -> str:
+    """The seal of one end of a chain, as stored in `chains`."""
+    return _hash(orjson.dumps([which, writer, route, head.seq, head.hash]), key)
+
+
+def _hash(data: bytes, key: bytes) -> str:
+    return (hmac.digest(key, data, "sha256") if key else hashlib.sha256(data).digest()).hex()
+
+
+# How a text is stored: not at all, as a hash, without personal data and credentials, or in full.
+#
+# Redaction knows patterns, not people: e-mail addresses, telephone numbers, payment cards (Luhn), IBANs (mod 97), US
+# social security numbers,
+# IP addresses, keys and tokens, credentials in addresses. Names and postal addresses have no pattern; only `hashed` and
+# `none` keep them out.
+
+_SUSPECT = re.compile(
+    r"[@\d]|sk-|hgk_|hf_|gh[a-z]_|glpat-|xox|AIza|eyJ|AKIA|ASIA|BEGIN|://|(?i:bearer|passw|secret|token|api)"
+)
+"""A text without any of these needs no redaction: for most answers this one search is enough."""
+
+
+def _digits(text: str) -> str:
+    return "".join(c for c in text if c.isdigit())
+
+
+def _is_card(text: str) -> bool:
+    """The check digit of payment cards (ISO/IEC 7812-1)."""
+    doubled = [int(d) * (1 + i % 2) for i, d in enumerate(reversed(_digits(text)))]
+    return sum(d - 9 if d > 9 else d for d in doubled) % 10 == 0
+
+
+def _is_iban(text: str) -> bool:
+    """The check digits of an IBAN (ISO 13616, ISO 7064 MOD 97-10)."""
+    compact = text.replace(" ", "")
+    return len(compact) <= 34 and int("".join(str(int(c, 36)) for c in compact[4:] + compact[:4])) % 97 == 1
+
+
+def _is_phone(text: str) -> bool:
+    return 8 <= len(_digits(text)) <= 15
+
+
+_PATTERNS: tuple[tuple[str, str, Callable[[str], bool] | None], ...] = (
+    ("key", r"-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*PRIVATE KEY-----)?", None),
+    ("key", r"(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*", None),  # JSON web tokens
+    ("key", r"\b(?:sk-|hgk_|hf_|gh[a-z]_|github_pat_|glpat-|xox[a-z]-|AIza)[\w-]{6,}", None),
+    ("key", r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b", None),
+    ("key", r"(?i:\bbearer\s+)(?P<only>[\w.~+/-]{6,}=*)", None),
+    ("key", r"(?i:\b(?:password|passwd|secret|token|api[ _-]?key)\s*(?:[:=]|is\b)\s*)(?P<only>[^\s,;]+)", None),
+    ("key", r"\b[0-9a-fA-F]{32,}\b", None),
+    ("credentials", r"://(?P<only>[^\s/@:]+:[^\s/@]+)@", None),
+    ("email", r"(?<![\w.%+'-])[\w.%+'-]+@[\w-]+(?:\.[\w-]+)+", None),
+    ("iban", r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,30}\b", _is_iban),
+    ("card", r"(?<![\w.,])\d(?:[ -]?\d){12,18}(?!\w|[.,]\d)", _is_card),
+    ("ssn", r"(?<![\w-])\d{3}-\d{2}-\d{4}(?![\w-])", None),
+    ("ip", r"(?<![\w.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?!\w|\.\d)", None),
+    ("ip", r"(?<![\w:])(?:[0-9a-fA-F]{1,4}:){7}[0-9a-fA-F]{1,4}(?![\w:])", None),
+    ("ip", r"(?<![\w:])(?:[0-9a-fA-F]{1,4}:){1,6}(?::[0-9a-fA-F]{1,4}){1,6}(?![\w:])", None),
+    ("phone", r"(?<![\w.,])\+\d(?:[ ().-]{0,2}\d){6,14}(?!\w)", _is_phone),
+    ("phone", r"(?<![\w.,])(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}(?!\w)", None),
+    ("phone", r"(?<![\w.,])\(?0\d{2,5}\)?[ /-]\d{2,10}(?:[ -]\d{2,8}){0,4}(?!\w|[.,]\d)", _is_phone),
+    ("phone", r"(?<![\w.,])0\d(?:[ .-]\d\d){4}(?!\w)", None),
+    ("phone", r"(?<![\w.,])0[1-9]\d{8,10}(?!\w|[.,]\d)", None),
+)
+"""What is redacted, in this order: name, pattern (`only`: the part that is removed), and a check of the match.
+
+Repetitions are bounded or anchored at the start of a run, so that the time is linear in the length of the text."""
+_COMPILED = tuple((f"[{name}]", re.compile(pattern), check) for name, pattern, check in _PATTERNS)
+
+
+def redact(text: str) -> str:
+    """The text with each match replaced by its name in brackets."""
+    if _SUSPECT.search(text) is None:
+        return text
+    for name, pattern, check in _COMPILED:
+
+        def replace(match: re.Match[str], name: str = name, check: Callable[[str], bool] | None = check) -> str:
+            text = match[0]
+            if check is not None and not check(text):
+                return text
+            only = match.groupdict().get("only")
+            return name if only is None else text.replace(only, name)
+
+        text = pattern.sub(replace, text)
+    return text
+
+
+def hashed(text: str, key: bytes) -> str:
+    """SHA-256 of a text, as HMAC if there is a key: it shows only whether two texts are equal."""
+    data = text.encode("utf-8", "replace")
+    return "sha256:" + (hmac.digest(key, data, "sha256") if key else hashlib.sha256(data).digest()).hex()
+
+
+def kept(texts: Texts, store_text: StoreText, key: bytes) -> Texts | None:
+    """The texts as they may be stored; None for nothing."""
+    if store_text == "none":
+        return None
+    if store_text == "full":
+        return texts
+
+    def keep(text: str | None) -> str | None:
+        if text is None:
+            return None
+        return redact(text) if store_text == "redacted" else hashed(text, key)
+
+    def keep_all(several: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        return None if several is None else tuple(keep(text) or "" for text in several)
+
+    return Texts(
+        keep(texts.question),
+        keep(texts.draft),
+        keep(texts.answer),
+        keep(texts.served),
+        keep_all(texts.samples),
+        keep_all(texts.claims),
+    )
+
 
 LARGEST_COUNT = 2**31 - 1
 """Largest token count that PostgreSQL's integers hold; larger reports cannot be token counts."""
@@ -48,7 +266,7 @@ def prepare(entry: Entry, key: bytes) -> Prepared:
         row |= _origin(entry, entry.texts.question if entry.texts else None, key)
     if private or row["user_hash"]:
         row["salt"] = secrets.token_hex(16)
-        row["digest"] = chain.digest(row["salt"], row["user_hash"], private)
+        row["digest"] = digest(row["salt"], row["user_hash"], private)
     return Prepared(row, private | {"answer_id": row["id"]} if private else None)
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import orjson
 import structlog
 
-from .entry import Prepared
+from .rows import Prepared
 
 log = structlog.get_logger(__name__)
 _CHECKSUM = 8

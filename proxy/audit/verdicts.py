@@ -16,7 +16,7 @@ import sqlalchemy as sa
 
 from ... import calibration  # lazy: modules are imported when a name is used
 from .engine import transaction
-from .privacy import redact
+from .rows import redact
 from .tables import answers, claim_verdicts, verdicts
 
 Kind = Literal["client", "human", "import", "grader"]

@@ -11,10 +11,9 @@ from types import MappingProxyType
 import sqlalchemy as sa
 
 from .. import strict_json
-from . import chain
-from .chain import Head
+from . import rows as chain
 from .engine import follows, transaction
-from .entry import Row
+from .rows import Head, Row
 from .tables import answers, chains, texts
 
 ROWS_AT_A_TIME = 2000

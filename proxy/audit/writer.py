@@ -21,13 +21,11 @@ import sqlalchemy as sa
 import structlog
 
 from ..supervision import Supervisor
-from . import chain
-from .chain import GENESIS, Head
+from . import rows as chain
 from .engine import empty_log, said_by_driver
-from .entry import Entry, Prepared
 from .hours import drop_sums
 from .operators import note_change
-from .rows import insert, prepare, text_parameters
+from .rows import GENESIS, Entry, Head, Prepared, insert, prepare, text_parameters
 from .spool import Spool, Spools
 from .tables import answers, chains, texts
 

@@ -20,8 +20,7 @@ from ..outcomes import Reason
 from ..types import Clustering
 from ..upstreams.asking import ClustererFactory, RouteContext
 from .normal import Normal, read_question
-from .opening import Read, read
-from .rules import Judgement, compare_read
+from .rules import Judgement, Read, compare_read, read
 
 T = TypeVar("T")
 Pair = tuple[int, int]

@@ -24,9 +24,8 @@ from ..computing import compute
 from ..outcomes import Reason
 from ..types import ClaimSupport
 from .local import CONTRADICTED, ENTAILED, LocalJudge, Probabilities, Texts, reads
-from .stems import fold, stem
 from .support import Features, SentenceSupport, features, probability, unread, weights_of
-from .words import word_lists
+from .tokens import fold, stem, word_lists
 
 WEIGHTS = Path(__file__).with_name("judged_support.json")
 SENTENCES = 3

@@ -22,10 +22,8 @@ from ...lexicon.text.numbers import is_number
 from ..computing import compute
 from ..upstreams.asking import ClustererFactory, RouteContext
 from .clusterer import Pair, judged
-from .containment import alike
 from .normal import read_question
-from .opening import SHORT, Read, read
-from .rules import Judgement
+from .rules import SHORT, Judgement, Read, alike, read
 
 WEIGHTS = Path(__file__).with_name("likely.json")
 PIECE = 4

@@ -15,10 +15,7 @@ from ...lexicon.text.english import AUXILIARIES
 from ...lexicon.text.language import language_of
 from ...lexicon.text.language import negations as negations_of
 from ...lexicon.text.numbers import is_number
-from .signs import Sign, letters_in, signs_in
-from .stems import fold, stem
-from .tokens import SEPARATORS, prepared, tokenise, tokens_of
-from .words import word_lists
+from .tokens import SEPARATORS, Sign, fold, letters_in, prepared, signs_in, stem, tokenise, tokens_of, word_lists
 
 _OWNER = re.compile(r"(?<![^\W\d_])([^\W\d_]++)'s\s++(?=[a-z])")
 _ASKS_WHO = re.compile(r"\s*who(?:m|se)?\b(?! or what)", re.IGNORECASE)

@@ -20,7 +20,7 @@ from .clusterer import Pair, judged
 from .embeddings import Encoder, OnnxEncoder, TorchEncoder
 from .normal import Question, normalise, read_question
 from .rules import Judgement
-from .stems import stem
+from .tokens import stem
 
 WEIGHTS = Path(__file__).with_name("prior.json")
 

@@ -11,24 +11,28 @@ support.
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple, dataclass, replace
 from functools import cache
 from itertools import combinations
 from math import exp, log
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 from ...calibration import Beta
 from ...lexicon.text.claims import Claim
-from ...lexicon.text.sentences import sentences
+from ...lexicon.text.sentences import sentence_spans, sentences
+from ...lexicon.text.words import tokenize
 from ..computing import compute
 from ..errors import StepFailed
 from ..outcomes import Reason
 from ..types import ClaimSupport
-from .stems import fold, stem
-from .words import word_lists
+from .rules import judge_pair
+from .tokens import fold, stem, word_lists
 
 WEIGHTS = Path(__file__).with_name("support.json")
 AGREEMENT = (0.15, 0.8)
@@ -300,3 +304,190 @@ def weights_of(file: Path, names: tuple[str, ...]) -> tuple[float, ...]:
     """Intercept and weights of a fitted logistic regression in the order of `names`, read once."""
     fitted = json.loads(file.read_text(encoding="utf-8"))["weights"]
     return tuple(fitted[name] for name in ("constant", *names))
+
+
+# Agreement of JSON answers field by field: which other answers have the same value at the same path.
+#
+# An answer for a program cannot carry a hedge, but each field can have a confidence: the share of answers that agree on
+# it. Objects are compared by key, arrays by content (the order of a list of names means nothing), numbers up to the
+# digits that both give, short texts by the clustering rules. Longer texts agree as far as they have the same names and
+# numbers; a text without either is not measured.
+
+MOST_FIELDS = 500
+"""Maximum number of fields that are measured."""
+PROSE = 12
+"""A text with at least this many words is prose: no two are equal."""
+MATCHED_ELEMENTS = 100
+"""Array length up to which elements are matched by content; longer arrays are compared by position."""
+_MISSING = object()
+
+FieldPath = tuple[str | int, ...]
+
+
+def path_name(path: FieldPath) -> str:
+    """The JSONPath of a field.
+
+    >>> path_name(("rivers", 0, "length km")), path_name(())
+    ("$.rivers[0]['length km']", '$')
+    """
+    parts = [
+        f"[{step}]" if isinstance(step, int) else f".{step}" if step.isidentifier() else f"[{step!r}]" for step in path
+    ]
+    return "$" + "".join(parts)
+
+
+def leaves(value: Any, path: FieldPath = ()) -> Iterator[tuple[FieldPath, Any]]:
+    """The fields of an answer: every value without inner values, including empty objects and arrays."""
+    steps = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    empty = True
+    for step, part in steps:
+        empty = False
+        yield from leaves(part, (*path, step))
+    if empty:
+        yield path, value
+
+
+def representative(answers: Sequence[Any]) -> int:
+    """Index of the answer that shares most field values with the others; the first on ties."""
+    keyed = [Counter(_keys(answer)) for answer in answers]
+    total: Counter[tuple[str, str]] = Counter()
+    for keys in keyed:
+        total.update(set(keys))
+    shares = [sum(total[key] for key in keys) / max(1, len(keys)) for keys in keyed]
+    return shares.index(max(shares))
+
+
+def agreement(question: str, draft: Any, others: Sequence[Any]) -> dict[FieldPath, list[float]]:
+    """How far each other answer agrees with each field of a draft, in [0, 1].
+
+    A field that cannot be measured is left out.
+
+    Parameters
+    ----------
+    question: the user's message; its words do not count in a text.
+    draft, others: decoded JSON; at least one other.
+    """
+    places = [path for path, _ in leaves(draft)][:MOST_FIELDS]
+    wanted: dict[FieldPath, list[float] | None] = {path: [] for path in places}
+    for other in others:
+        _compare(question, draft, other, (), wanted)
+    return {path: shares for path, shares in wanted.items() if shares is not None}
+
+
+def _compare(
+    question: str, draft: Any, other: Any, path: FieldPath, agreements: dict[FieldPath, list[float] | None]
+) -> None:
+    """Add the agreement of one other answer to each field below a path."""
+    if isinstance(draft, dict) and draft:
+        same = other if isinstance(other, dict) else {}
+        for key, part in draft.items():
+            _compare(question, part, same.get(key, _MISSING), (*path, key), agreements)
+    elif isinstance(draft, list) and draft:
+        elements = _matched(draft, other if isinstance(other, list) else [])
+        for index, (part, match) in enumerate(zip(draft, elements, strict=True)):
+            _compare(question, part, match, (*path, index), agreements)
+    elif (shares := agreements.get(path)) is not None:
+        share = _same(question, draft, other)
+        if share is None:
+            agreements[path] = None
+        else:
+            shares.append(share)
+
+
+def _same(question: str, a: Any, b: Any) -> float | None:
+    """How far two values agree, in [0, 1]; None where the first cannot be measured, whatever the second is."""
+    if isinstance(a, str):
+        if len(a.split()) < PROSE:
+            return float(isinstance(b, str) and (a == b or judge_pair(question, a, b).same is True))
+        graded = agreement_with(question, a, [b if isinstance(b, str) else ""])
+        return None if graded is None else graded[0]
+    if isinstance(a, bool) or isinstance(b, bool) or a is None or not isinstance(a, int | float):
+        return float(type(a) is type(b) and a == b)
+    return float(isinstance(b, int | float) and _same_number(a, b))
+
+
+def _same_number(a: float, b: float) -> bool:
+    """Whether two numbers are equal up to rounding; integers on both sides must be equal.
+
+    >>> _same_number(48.8566, 48.86), _same_number(1998, 1999), _same_number(20, 19.99), _same_number(0.3, 0.1 + 0.2)
+    (True, False, True, True)
+    """
+    if not (math.isfinite(a) and math.isfinite(b)):
+        return a == b
+    digits = min(_decimals(a), _decimals(b))
+    return math.isclose(round(a, digits), round(b, digits), rel_tol=1e-12)
+
+
+def _decimals(number: float) -> int:
+    """Digits after the decimal point as written; 15, the precision of a float, if written with an exponent."""
+    if isinstance(number, int):
+        return 0
+    written = repr(number)
+    return 15 if "e" in written else len(written.partition(".")[2].rstrip("0"))
+
+
+def _matched(draft: list[Any], other: list[Any]) -> list[Any]:
+    """For each element, the element of the other array with most in common; `_MISSING` if none is left.
+
+    Each is used at most once.
+    """
+    if max(len(draft), len(other)) > MATCHED_ELEMENTS:
+        return [other[i] if i < len(other) else _MISSING for i in range(len(draft))]
+    mine, theirs = [Counter(_keys(part)) for part in draft], [Counter(_keys(part)) for part in other]
+    likeness = sorted(
+        ((mine[i] & theirs[k]).total(), -abs(i - k), i, k) for i in range(len(mine)) for k in range(len(theirs))
+    )
+    pairs: dict[int, int] = {}
+    for common, _, i, k in reversed(likeness):
+        if common and i not in pairs and k not in pairs.values():
+            pairs[i] = k
+    free = [k for k in range(len(other)) if k not in pairs.values()]
+    for i in range(len(draft)):  # elements with nothing in common may still mean the same in other words
+        if i not in pairs and free:
+            pairs[i] = free.pop(0)
+    return [other[pairs[i]] if i in pairs else _MISSING for i in range(len(draft))]
+
+
+def _keys(value: Any) -> Iterator[tuple[str, str]]:
+    """The fields of a value, as (path without array indices, value as written in lower case)."""
+    for path, leaf in leaves(value):
+        written = fold(leaf) if isinstance(leaf, str) else repr(leaf)
+        yield ".".join(step for step in path if isinstance(step, str)), written
+
+
+# The passage of an answer that is about a claim, shown to a person beside the verdict on it.
+
+LONGEST = 300
+"""Maximum length of a passage in characters; the rest is cut off."""
+LOOKED_AT = 20_000
+"""Number of characters of an answer that are read."""
+
+
+class Passages:
+    """Several answers, split into sentences once for all claims."""
+
+    def __init__(self, answers: Sequence[str]) -> None:
+        self._answers = [
+            [(text[start:end], _words(text[start:end])) for start, end in sentence_spans(text)]
+            for text in (answer[:LOOKED_AT] for answer in answers)
+        ]
+
+    def of(self, claim: str) -> list[str]:
+        """From each answer the sentence with most words of the claim, the first on ties; "" where none has any.
+
+        >>> Passages(["He was tall. Born in Rome, he moved.", "Yes."]).of("He was born in Rome.")
+        ['Born in Rome, he moved.', '']
+        """
+        wanted = _words(claim)
+        passages = []
+        for listed in self._answers:
+            shared = [len(wanted & words) for _, words in listed]
+            best = max(range(len(shared)), key=shared.__getitem__, default=None)
+            text = listed[best][0] if best is not None and shared[best] else ""
+            passages.append(text if len(text) <= LONGEST else text[: LONGEST - 1] + "…")
+        return passages
+
+
+def _words(text: str) -> frozenset[str]:
+    words = (fold(token.word) for token in tokenize(text) if token.word[0].isalnum())
+    return frozenset(stem(word) for word in words if word not in word_lists().fillers)

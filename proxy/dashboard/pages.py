@@ -27,7 +27,7 @@ from ..api import admin as api
 from ..api.access import reloader_of, services_of, store_of
 from ..audit import counts, keys, operators, queries
 from ..audit.engine import Connection
-from ..audit.key_figures import figures_of_keys
+from ..audit.keys import figures_of_keys
 from ..audit.operators import MAX_LISTED, Alarm, Change
 from ..audit.queries import Period
 from ..audit.review import CANDIDATES, Order, ReviewItem, is_picked, review_queue

@@ -23,7 +23,7 @@ from ..api.access import store_of
 from ..audit.explorer import EXPORT_PAGE, LISTED, MAX_TEXT, SHOWN_CHARS, Filter, Judged, Page, Place, requests
 from ..audit.formats import Form, date_of, form_of, forms
 from ..audit.store import AuditStore
-from ..clustering.passages import Passages
+from ..clustering.support import Passages
 from ..config import Mode
 from ..errors import InputError
 from ..monitoring import figures

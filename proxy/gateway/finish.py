@@ -8,7 +8,7 @@ from functools import partial
 
 import structlog
 
-from ..audit.entry import Entry, Row, Texts
+from ..audit.rows import Entry, Row, Texts
 from ..config import StoreText
 from ..errors import StoreError, StoreUnavailable
 from ..monitoring.metrics import Metrics

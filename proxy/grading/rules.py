@@ -13,9 +13,7 @@ from ...lexicon.text.numbers import is_number, plain_numbers, read_numbers, spel
 from ...lexicon.text.words import open_contraction
 from ..clustering.normal import normalise, read_question
 from ..clustering.rules import compare
-from ..clustering.signs import Sign, bounded, letters_in, signs_in, with_letters
-from ..clustering.units import spell_units
-from ..clustering.words import word_lists
+from ..clustering.tokens import Sign, bounded, letters_in, signs_in, spell_units, with_letters, word_lists
 from ..computing import compute
 
 # Grades, the protocol of graders, and graders that follow a rule.

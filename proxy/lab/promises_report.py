@@ -15,7 +15,7 @@ import numpy as np
 
 from ...calibration.promises.certificate import Certificate, CertificateError, SealState, check, sign
 from ...calibration.promises.watching import watch
-from ..audit.certificates import StoredCertificates
+from ..audit.maps import StoredCertificates
 from ..audit.operators import Engine, read_alarms, read_changes
 from ..audit.promised import count_promised
 from ..audit.verify import chain_ends

@@ -23,12 +23,11 @@ from ...calibration.errors import NotEnoughData
 from ...calibration.maps.base import apply_map
 from ...calibration.metrics import Interval, faithfulness_divergence, generalised_ece, smooth_ece, smooth_ece_interval
 from ...calibration.metrics.bootstrap import studentised_interval
-from ..audit.arms import MOST_DOLLARS, MOST_TOKENS, ArmRows, arm_rows
 from ..audit.counts import Tally
 from ..audit.engine import Connection, Engine, transaction
 from ..audit.hours import PURPOSES
 from ..audit.labelled import counted_by
-from ..audit.queries import LabelledAnswers, Period
+from ..audit.queries import MOST_DOLLARS, MOST_TOKENS, ArmRows, LabelledAnswers, Period, arm_rows
 from ..config import Route
 from ..types import Json
 from .diagrams import Reliability, reliability

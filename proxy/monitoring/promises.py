@@ -1,7 +1,7 @@
 """Promises: whether a route's certificate still holds, with an alarm if it does not.
 
 Everything is computed from the audit, so that it survives a restart and all processes get the same result; one of them raises the alarm.
-Retention keeps what the tests need of the rows that it deletes (`hedgerow.proxy.audit.outlasting`).
+Retention keeps what the tests need of the rows that it deletes (`hedgerow.proxy.audit.retention`).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from ..clustering.fields import Path
+from ..clustering.support import FieldPath
 from ..errors import StepFailed
 from ..outcomes import Reason
 from ..types import Json
@@ -52,7 +52,7 @@ async def measure_calls(run: Run, pipeline: RoutePipeline, *, may_replace: bool)
             reply(run, policy.question.replace("{doubts}", doubts(calls[0], doubtful)), Reason.CALLS_DISAGREE)
 
 
-def doubts(calls: Sequence[Json], places: Sequence[Path]) -> str:
+def doubts(calls: Sequence[Json], places: Sequence[FieldPath]) -> str:
     """The doubtful parts of calls as text for a user: at most `MOST_DOUBTS` of them.
 
     >>> doubts([{"name": "book", "arguments": {"city": "Canberra", "days": 3}}], [(0, "arguments", "city"), (0, "arguments", "days")])

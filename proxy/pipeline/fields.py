@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from ...calibration import Beta
-from ..clustering import fields
+from ..clustering import support
 from ..computing import compute
 from ..errors import StepFailed
 from ..outcomes import Reason, Status
@@ -45,7 +45,7 @@ async def measure_fields(run: Run, pipeline: RoutePipeline, *, may_replace: bool
         if not known or (first and 0 not in known):
             run.end(Status.PASSED, Reason.STRUCTURED_OUTPUT)
             return
-        draft = 0 if first else known[fields.representative([values[i] for i in known])]
+        draft = 0 if first else known[support.representative([values[i] for i in known])]
         run.learn(clustering=_grouped(values, draft))
         if len(known) < job.route.sampling.min_n:
             missing = f"{len(known)} of {job.route.sampling.n} answers are JSON; {job.route.sampling.min_n} are needed"
@@ -57,11 +57,11 @@ async def measure_fields(run: Run, pipeline: RoutePipeline, *, may_replace: bool
 
 async def measure(
     run: Run, pipeline: RoutePipeline, draft: Any, others: Sequence[Any], reason: Reason
-) -> tuple[fields.Path, ...]:
+) -> tuple[support.FieldPath, ...]:
     """Measure the agreement of each field and calibrate it. Returns the paths of the fields that became claims of the result."""
     job = run.job
     with run.step("confidence"):
-        shares = await compute(fields.agreement, job.question, draft, others)
+        shares = await compute(support.agreement, job.question, draft, others)
     if not shares:
         run.end(Status.PLAIN, reason)
         return ()
@@ -84,9 +84,9 @@ def _agreement(shares: Sequence[float]) -> Beta:
 
 
 def _claims(
-    shares: Mapping[fields.Path, Sequence[float]], raw: Sequence[Beta], calibrated: Sequence[Beta]
+    shares: Mapping[support.FieldPath, Sequence[float]], raw: Sequence[Beta], calibrated: Sequence[Beta]
 ) -> tuple[ClaimConfidence, ...]:
-    names = [fields.path_name(path) for path in shares]
+    names = [support.path_name(path) for path in shares]
     votes = [
         tuple(True if share == 1.0 else False if share == 0.0 else None for share in each) for each in shares.values()
     ]

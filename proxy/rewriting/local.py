@@ -10,7 +10,7 @@ from typing import Literal
 from ...calibration import Beta
 from ...lexicon import NO_HEDGE, Hedge, LexiconError, Span, load, offered, spot
 from ...lexicon.hedges.entries import Voice as Speaker
-from ...lexicon.hedges.written import written
+from ...lexicon.hedges.offered import written
 from ...lexicon.reading.reading import Reading
 from ...lexicon.text.sentences import spans
 from ..outcomes import Reason

@@ -9,7 +9,7 @@ from zlib import crc32
 
 from ...calibration import Beta
 from ...lexicon import FrameKind, Hedge
-from ...lexicon.hedges.written import Closing, Written
+from ...lexicon.hedges.offered import Closing, Written
 from ...lexicon.reading.reading import Reading
 from .distances import distance
 from .edits import Note

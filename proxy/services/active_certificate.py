@@ -7,8 +7,8 @@ import re
 import structlog
 
 from ...calibration.promises.certificate import Certificate
-from ..audit.certificates import Damaged, StoredCertificates
 from ..audit.engine import Engine
+from ..audit.maps import Damaged, StoredCertificates
 from ..audit.operators import read_alarms
 from ..audit.store import hash_key
 from ..config import Route, Settings

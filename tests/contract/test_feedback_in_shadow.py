@@ -12,7 +12,7 @@ import pytest
 
 from hedgerow.proxy.audit import store
 from hedgerow.proxy.audit.engine import open_engine
-from hedgerow.proxy.audit.under_way import announce, any_under_way, forget
+from hedgerow.proxy.audit.leases import announce, any_under_way, forget
 from hedgerow.proxy.config import Audit
 from tests.support.upstream import Upstream, raw, says
 
@@ -83,7 +83,7 @@ def test_verdicts_sent_at_once_are_taken(serve: Any, upstream: Upstream) -> None
 def test_what_is_under_way_ends_with_its_row_or_its_time(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that was killed leaves an answer that no row will ever have: verdicts do not wait for it for ever."""
     engine = open_engine(Audit(url=store_url))
-    monkeypatch.setattr("hedgerow.proxy.audit.under_way.time.time", lambda: now)
+    monkeypatch.setattr("hedgerow.proxy.audit.leases.time.time", lambda: now)
     now = 100.0
     announce(engine, [("b", 110.0), ("a", 120.0), ("a", 130.0)])
     announce(engine, [("b", 115.0)])

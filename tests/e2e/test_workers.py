@@ -22,7 +22,7 @@ import sqlalchemy as sa
 import yaml
 from starlette.responses import JSONResponse
 
-from hedgerow.proxy.cli.serving.workers import SHORT_LIFE_S
+from hedgerow.proxy.cli.serving.serve import SHORT_LIFE_S
 from tests.e2e.test_shutdown import ASK, is_refused
 from tests.support.servers import serving
 from tests.support.upstream import Upstream, completion, says

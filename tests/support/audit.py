@@ -11,7 +11,7 @@ import numpy as np
 
 from hedgerow.calibration import CalibrationMap, IdentityMap, faithfulness_divergence
 from hedgerow.calibration.maps.base import apply_map
-from hedgerow.proxy.audit.entry import Entry
+from hedgerow.proxy.audit.rows import Entry
 from hedgerow.proxy.audit.store import AuditStore
 from hedgerow.proxy.audit.verdicts import Verdict
 

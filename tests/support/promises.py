@@ -8,8 +8,8 @@ from typing import Any
 
 from hedgerow.calibration.promises.certificate import Certificate, Promise, ServingThresholds
 from hedgerow.calibration.promises.wishes import parse
-from hedgerow.proxy.audit.certificates import StoredCertificates
 from hedgerow.proxy.audit.engine import open_engine
+from hedgerow.proxy.audit.maps import StoredCertificates
 from hedgerow.proxy.config import Audit
 
 WISHES = ("plain_wrong <= 5%", "answered_wrong <= 30%")

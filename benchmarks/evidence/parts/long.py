@@ -39,12 +39,11 @@ from benchmarks.fits.judged_claims import MOST
 from hedgerow.calibration.errors import NotEnoughData
 from hedgerow.calibration.metrics import auroc
 from hedgerow.proxy.clustering import likely
+from hedgerow.proxy.clustering.agreement import WEIGHTS as CORE_WORDS
 from hedgerow.proxy.clustering.clusterer import JudgedClusterer, cluster_by_rules
-from hedgerow.proxy.clustering.core_words import WEIGHTS as CORE_WORDS
 from hedgerow.proxy.clustering.judged_support import WEIGHTS as JUDGED
 from hedgerow.proxy.clustering.normal import read_question
-from hedgerow.proxy.clustering.opening import SHORT, read
-from hedgerow.proxy.clustering.rules import compare_read, judge_pair
+from hedgerow.proxy.clustering.rules import SHORT, compare_read, judge_pair, read
 from hedgerow.proxy.clustering.support import support
 from hedgerow.proxy.pipeline.sampling.early_stopping import LONG_SAMPLES
 from hedgerow.proxy.signals.semantic import SemanticSignal

@@ -12,8 +12,7 @@ from benchmarks import RECORDED, ROOT
 from benchmarks.data.equivalence import evouna, is_development
 from hedgerow.proxy.clustering.likely import judge, suits
 from hedgerow.proxy.clustering.normal import read_question
-from hedgerow.proxy.clustering.opening import read
-from hedgerow.proxy.clustering.rules import compare_read, judge_pair
+from hedgerow.proxy.clustering.rules import compare_read, judge_pair, read
 from hedgerow.proxy.grading.rules import alias_grade
 
 PAIRS = ROOT / "tests" / "data" / "meaning.tsv"

@@ -1,4 +1,4 @@
-"""Alembic's entry: runs on the connection that `hedgerow.proxy.audit.schema` hands over."""
+"""Alembic's entry: runs on the connection that `hedgerow.proxy.audit.engine` hands over."""
 
 from alembic import context
 

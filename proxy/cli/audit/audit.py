@@ -9,12 +9,10 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from ...audit.chain import END
-from ...audit.clock import Clock, confirm
-from ...audit.engine import open_engine, shown_address
-from ...audit.retention import due, erase, objection
+from ...audit.engine import HEAD, open_engine, shown_address
+from ...audit.retention import Clock, confirm, due, erase, objection
 from ...audit.retention import purge as forget
-from ...audit.schema import HEAD
+from ...audit.rows import END
 from ...audit.store import hash_key
 from ...audit.verify import Kept, Report, count, kept_ends
 from ...audit.verify import verify as verified

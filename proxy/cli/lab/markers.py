@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ....calibration.metrics.markers import NO_MARKER, THRESHOLDS
-from ....lexicon.hedges.writing import to_json
+from ....lexicon.hedges.entries import to_json
 from ...lab.markers import measuring, running
 from ...lab.markers.analysis import METRIC_NAMES, UNNAMED, Gathered, document
 from ...lab.markers.lexicon import LEAST_DATASETS, UNSTABLE, own_lexicon

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
 
 from ....lexicon import Hedge, Lexicon, LexiconError, load
 from ....lexicon.hedges.build import Plan, Record, Scored, Written, construct, entries, remaining
-from ....lexicon.hedges.writing import to_json
+from ....lexicon.hedges.entries import to_json
 from ...config import Settings
 from ...errors import HedgerowError
 from ...protocols import Call, Upstream

@@ -13,8 +13,8 @@ from rich.table import Table
 
 from ....calibration import Beta
 from ....lexicon import NO_HEDGE, Lexicon, LexiconError, builtin_names, load
+from ....lexicon.hedges.entries import to_json
 from ....lexicon.hedges.phrases import read_phrases
-from ....lexicon.hedges.writing import to_json
 from ....lexicon.perception.model import model
 from ....lexicon.perception.translated import languages
 from ...lab.rewording import DEFAULT_ROUTE, GivenAnswer, default_reworder, figures

@@ -13,8 +13,8 @@ import typer
 
 from ....calibration.promises.certificate import KIND, Certificate, SealState, check
 from ....calibration.promises.wishes import parse_all
-from ...audit.certificates import StoredCertificates
 from ...audit.engine import open_engine
+from ...audit.maps import StoredCertificates
 from ...audit.operators import states
 from ...audit.store import hash_key
 from ...audit.verdicts import Kind

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ...audit.certificates import StoredCertificates
+from ...audit.maps import StoredCertificates
 from ...audit.operators import states
 from ...audit.store import hash_key
 from ...lab.promises_report import document, page

@@ -13,7 +13,7 @@ import typer
 
 from ...audit import keys
 from ...audit.formats import date_of, seconds_of
-from ...audit.key_figures import figures_of_keys
+from ...audit.keys import figures_of_keys
 from ...config import Settings
 from ...services.keyring import state_of
 from ...types import Key, Role

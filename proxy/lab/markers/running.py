@@ -10,7 +10,7 @@ from typing import Literal
 from ....lexicon.text.language import language_of
 from ....lexicon.text.sentences import sentences
 from ...audit.engine import Engine
-from ...audit.recorded import recorded_answers
+from ...audit.queries import recorded_answers
 from ...types import Json
 from .. import answers
 from ..answers import UNWATCHED, Item, Looked, Pace, WithSamples

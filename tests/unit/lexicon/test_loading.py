@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from hedgerow.lexicon import NO_HEDGE, LexiconFileError, builtin_names, load
-from hedgerow.lexicon.hedges.schema import SLOTS
-from hedgerow.lexicon.hedges.writing import to_json
+from hedgerow.lexicon.hedges.entries import to_json
+from hedgerow.lexicon.hedges.loading import SLOTS
 from tests.support.tables import cases
 
 HEAD = "version: 1\nhedges:\n"

@@ -8,8 +8,7 @@ import pytest
 
 from hedgerow.calibration import Beta
 from hedgerow.lexicon import LexiconError, Retriever, load, offered
-from hedgerow.lexicon.hedges.offered import UNSUITED, Wordings
-from hedgerow.lexicon.hedges.written import written
+from hedgerow.lexicon.hedges.offered import UNSUITED, Wordings, written
 from tests.support.tables import cases
 
 

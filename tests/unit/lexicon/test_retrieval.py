@@ -12,8 +12,7 @@ from hedgerow.calibration import Beta
 from hedgerow.calibration.wasserstein import quantile_nodes, w1_exact
 from hedgerow.lexicon import NO_HEDGE, Lexicon, LexiconError, Retriever, load
 from hedgerow.lexicon.hedges.entries import Register
-from hedgerow.lexicon.hedges.quantiles import GRID_ERROR, crossings, query_nodes, w1_refined
-from hedgerow.lexicon.hedges.shortlisting import l1_search
+from hedgerow.lexicon.hedges.retrieval import GRID_ERROR, crossings, l1_search, query_nodes, w1_refined
 from tests.support.tables import cases
 
 LEXICON = load()

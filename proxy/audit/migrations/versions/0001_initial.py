@@ -5,7 +5,7 @@ down_revision = None
 
 
 def upgrade() -> None:
-    """Nothing: see `hedgerow.proxy.audit.schema.migrate`."""
+    """Nothing: see `hedgerow.proxy.audit.engine.migrate`."""
 
 
 def downgrade() -> None:

@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 
 from hedgerow.proxy.audit.engine import open_engine
-from hedgerow.proxy.audit.entry import Entry
+from hedgerow.proxy.audit.rows import Entry
 from hedgerow.proxy.audit.store import AuditStore, open_store
 from hedgerow.proxy.audit.tables import metadata
 from hedgerow.proxy.config import Audit

@@ -11,8 +11,8 @@ import sqlalchemy as sa
 
 from hedgerow.calibration.promises.certificate import Certificate, Promise, ServingThresholds
 from hedgerow.calibration.promises.wishes import parse
-from hedgerow.proxy.audit.certificates import StoredCertificates
 from hedgerow.proxy.audit.engine import open_engine
+from hedgerow.proxy.audit.maps import StoredCertificates
 from hedgerow.proxy.audit.operators import read_changes
 from hedgerow.proxy.errors import StoreError
 from tests.unit.proxy.audit.conftest import Store

@@ -13,8 +13,8 @@ import pytest
 import sqlalchemy as sa
 from typer.testing import CliRunner
 
-from hedgerow.proxy.audit import chain
-from hedgerow.proxy.audit.entry import Texts
+from hedgerow.proxy.audit import rows
+from hedgerow.proxy.audit.rows import Texts
 from hedgerow.proxy.audit.store import AuditStore, hash_key
 from hedgerow.proxy.audit.verify import Report, examine, kept_ends
 from hedgerow.proxy.audit.verify import verify as verified
@@ -174,10 +174,10 @@ def _forge(store: Store, key: bytes, *, last: bool = False) -> None:
     columns = store.run(row)
     story = store.sql(f"SELECT CAST(story AS TEXT) FROM answers WHERE id = '{name}'")[0]
     forged = columns | {"story": story, "status": "plain"}
-    forged["hash"] = chain.link(forged, key)
+    forged["hash"] = rows.link(forged, key)
     store.sql("UPDATE answers SET status = 'plain', hash = :hash WHERE id = :id", hash=forged["hash"], id=name)
     if last:
-        seal = chain.seal(columns["writer"], "r", "last", chain.Head(6, forged["hash"]), key)
+        seal = rows.seal(columns["writer"], "r", "last", rows.Head(6, forged["hash"]), key)
         store.sql(
             "UPDATE chains SET last_hash = :hash, last_seal = :seal WHERE route = 'r'", hash=forged["hash"], seal=seal
         )
@@ -285,4 +285,4 @@ def test_what_retention_took_is_not_missed(written: Store, lines: Any) -> None:
 
 def _log(lines: Any) -> list[str]:
     """The lines of ends, as the log writes them."""
-    return [_json_line(None, "info", dict(line)).decode() for line in lines.of(chain.END)]
+    return [_json_line(None, "info", dict(line)).decode() for line in lines.of(rows.END)]

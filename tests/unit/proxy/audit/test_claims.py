@@ -8,10 +8,10 @@ import pytest
 
 from hedgerow.calibration import faithfulness_divergence
 from hedgerow.proxy.audit.engine import open_engine
-from hedgerow.proxy.audit.entry import Texts
 from hedgerow.proxy.audit.labelled import EXPORTED_CLAIMS, export_claims, read_labelled
 from hedgerow.proxy.audit.retention import erase, purge
 from hedgerow.proxy.audit.review import review_queue
+from hedgerow.proxy.audit.rows import Texts
 from hedgerow.proxy.audit.store import AuditStore
 from hedgerow.proxy.audit.verdicts import Verdict
 from tests.unit.proxy.audit.conftest import Store, entry

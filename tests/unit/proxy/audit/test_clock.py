@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from hedgerow.proxy.audit import store as stores
-from hedgerow.proxy.audit.clock import JUMP_S, Clock, confirm
 from hedgerow.proxy.audit.engine import open_engine
-from hedgerow.proxy.audit.retention import DAY_S, Purged, due, objection, purge
+from hedgerow.proxy.audit.retention import DAY_S, JUMP_S, Clock, Purged, confirm, due, objection, purge
 from hedgerow.proxy.audit.store import AuditStore, purge_regularly, watch_clock
 from hedgerow.proxy.supervision import Supervisor
 from tests.unit.proxy.audit.conftest import Store

@@ -17,7 +17,7 @@ import pytest
 import sqlalchemy as sa
 
 from hedgerow.proxy.audit import writer
-from hedgerow.proxy.audit.entry import Texts
+from hedgerow.proxy.audit.rows import Texts
 from hedgerow.proxy.audit.store import AuditStore
 from hedgerow.proxy.errors import StoreError
 from tests.unit.proxy.audit.conftest import Store, entry

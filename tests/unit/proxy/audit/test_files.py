@@ -19,8 +19,8 @@ import yaml
 from typer.testing import CliRunner
 
 from hedgerow.proxy.audit.engine import open_engine
-from hedgerow.proxy.audit.entry import Texts
 from hedgerow.proxy.audit.operators import read_changes, states
+from hedgerow.proxy.audit.rows import Texts
 from hedgerow.proxy.audit.store import open_store
 from hedgerow.proxy.audit.verdicts import MAX_VERDICTS, PICKED, Verdict, write_verdicts
 from hedgerow.proxy.cli import app

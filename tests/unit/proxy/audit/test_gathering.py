@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import anyio
 
-from hedgerow.proxy.audit.gathering import Gathering
+from hedgerow.proxy.audit.store import Gathering
 from hedgerow.proxy.errors import StoreError
 from tests.support.tables import cases
 

@@ -20,10 +20,10 @@ from typer.testing import CliRunner
 from hedgerow.proxy.audit import engine as engines
 from hedgerow.proxy.audit import queries, verify
 from hedgerow.proxy.audit.engine import open_engine, open_existing, transaction
-from hedgerow.proxy.audit.entry import Texts
 from hedgerow.proxy.audit.labelled import export_claims, export_rows
-from hedgerow.proxy.audit.recorded import recorded_answers
+from hedgerow.proxy.audit.queries import recorded_answers
 from hedgerow.proxy.audit.retention import purge
+from hedgerow.proxy.audit.rows import Texts
 from hedgerow.proxy.audit.spoken import export_wordings
 from hedgerow.proxy.audit.store import AuditStore
 from hedgerow.proxy.cli import app

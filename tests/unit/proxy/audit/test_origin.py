@@ -8,9 +8,8 @@ from typing import Any
 from pydantic import SecretStr
 
 from hedgerow.proxy.audit.engine import open_engine
-from hedgerow.proxy.audit.entry import Entry, Texts
 from hedgerow.proxy.audit.retention import DAY_S, erase, purge
-from hedgerow.proxy.audit.rows import prepare, user_hash
+from hedgerow.proxy.audit.rows import Entry, Texts, prepare, user_hash
 from tests.support.tables import cases
 from tests.unit.proxy.audit.conftest import Store
 from tests.unit.proxy.audit.test_chain import verify

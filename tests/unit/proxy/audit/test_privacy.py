@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.proxy.audit.entry import Texts
-from hedgerow.proxy.audit.privacy import hashed, kept, redact
+from hedgerow.proxy.audit.rows import Texts, hashed, kept, redact
 from tests.support.hostile import growth
 from tests.support.tables import cases
 from tests.unit.proxy.audit.conftest import Store, entry

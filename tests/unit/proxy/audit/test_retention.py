@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from hedgerow.proxy.audit.engine import open_engine
-from hedgerow.proxy.audit.entry import Texts
 from hedgerow.proxy.audit.retention import DAY_S, Purged, erase, purge
+from hedgerow.proxy.audit.rows import Texts
 from hedgerow.proxy.audit.store import AuditStore, purge_regularly
 from hedgerow.proxy.audit.verdicts import Verdict
 from hedgerow.proxy.config import Settings

@@ -12,12 +12,11 @@ import pytest
 import sqlalchemy as sa
 
 from hedgerow.proxy.audit import queries
-from hedgerow.proxy.audit.arms import arm_rows
 from hedgerow.proxy.audit.engine import open_engine
-from hedgerow.proxy.audit.entry import Entry, Texts
 from hedgerow.proxy.audit.labelled import read_labelled
-from hedgerow.proxy.audit.queries import Period
+from hedgerow.proxy.audit.queries import Period, arm_rows
 from hedgerow.proxy.audit.review import Level, Order, is_picked, review_queue
+from hedgerow.proxy.audit.rows import Entry, Texts
 from hedgerow.proxy.audit.store import AuditStore
 from hedgerow.proxy.audit.verdicts import PICKED, Verdict
 from tests.support.tables import cases

@@ -16,9 +16,8 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 
-from hedgerow.proxy.audit import schema
-from hedgerow.proxy.audit.engine import open_engine
-from hedgerow.proxy.audit.schema import HEAD, MIGRATIONS, migrate, version
+from hedgerow.proxy.audit import engine as schema
+from hedgerow.proxy.audit.engine import HEAD, MIGRATIONS, migrate, open_engine, version
 from hedgerow.proxy.audit.tables import active_maps, answers, metadata, verdicts
 from hedgerow.proxy.config import Audit
 from hedgerow.proxy.errors import StoreError

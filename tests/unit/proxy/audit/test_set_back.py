@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from hedgerow.proxy.audit.entry import Texts
 from hedgerow.proxy.audit.operators import read_changes
+from hedgerow.proxy.audit.rows import Texts
 from hedgerow.proxy.audit.store import AuditStore
 from hedgerow.proxy.audit.tables import answers, chains, hour_counts, hour_endings, hours, texts
 from tests.unit.proxy.audit.conftest import Store, entry

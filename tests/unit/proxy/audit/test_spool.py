@@ -14,8 +14,7 @@ import sqlalchemy as sa
 
 from hedgerow.proxy.audit import spool as spools
 from hedgerow.proxy.audit import writer
-from hedgerow.proxy.audit.entry import Prepared, Texts
-from hedgerow.proxy.audit.rows import prepare
+from hedgerow.proxy.audit.rows import Prepared, Texts, prepare
 from hedgerow.proxy.audit.spool import Spool
 from hedgerow.proxy.audit.store import AuditStore
 from hedgerow.proxy.errors import StoreError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from hedgerow.proxy.audit.entry import Texts
+from hedgerow.proxy.audit.rows import Texts
 from hedgerow.proxy.audit.store import AuditStore
 from hedgerow.proxy.errors import StoreError
 from tests.unit.proxy.audit.conftest import Store, entry

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.proxy.clustering.agreement import agreeing, agreement
-from hedgerow.proxy.clustering.core_words import read_asked, read_core
+from hedgerow.proxy.clustering.agreement import agreeing, agreement, read_asked, read_core
 from tests.support.tables import cases
 
 MOUSE = "Mickey Mouse was first drawn by Ub Iwerks in 1927, and shown in thirty films."

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.proxy.clustering.fields import MOST_FIELDS, agreement, leaves, path_name, representative
+from hedgerow.proxy.clustering.support import MOST_FIELDS, agreement, leaves, path_name, representative
 from tests.support.tables import cases
 
 QUESTION = "Tell me about Australia."

@@ -8,8 +8,7 @@ from hedgerow.proxy.clustering import likely
 from hedgerow.proxy.clustering.clusterer import JudgedClusterer
 from hedgerow.proxy.clustering.likely import LikelyPairs
 from hedgerow.proxy.clustering.normal import read_question
-from hedgerow.proxy.clustering.opening import read
-from hedgerow.proxy.clustering.rules import Judgement, judge_pair
+from hedgerow.proxy.clustering.rules import Judgement, judge_pair, read
 from tests.support.tables import cases
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hedgerow.proxy.clustering.passages import LONGEST, Passages
+from hedgerow.proxy.clustering.support import LONGEST, Passages
 from tests.support.hostile import HOSTILE, growth
 
 

@@ -13,7 +13,7 @@ import yaml
 from typer.testing import CliRunner
 
 from hedgerow.calibration.promises.certificate import sign
-from hedgerow.proxy.audit.entry import Entry
+from hedgerow.proxy.audit.rows import Entry
 from hedgerow.proxy.audit.store import open_store
 from hedgerow.proxy.audit.verdicts import Verdict, write_verdicts
 from hedgerow.proxy.cli import app

@@ -14,11 +14,10 @@ import pytest
 
 from hedgerow.calibration.promises.certificate import Certificate
 from hedgerow.proxy.audit.engine import open_engine
-from hedgerow.proxy.audit.entry import Entry
 from hedgerow.proxy.audit.operators import clear_alarms, read_alarms
-from hedgerow.proxy.audit.outlasting import ANSWERS_AT_A_TIME
 from hedgerow.proxy.audit.promised import count_promised, in_sample
-from hedgerow.proxy.audit.retention import DAY_S, purge
+from hedgerow.proxy.audit.retention import ANSWERS_AT_A_TIME, DAY_S, purge
+from hedgerow.proxy.audit.rows import Entry
 from hedgerow.proxy.audit.store import open_store
 from hedgerow.proxy.audit.verdicts import PICKED, Verdict, write_verdicts
 from hedgerow.proxy.config import Audit, Promises, Route, Settings

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hedgerow.calibration import Beta
 from hedgerow.lexicon import load, offered
-from hedgerow.lexicon.hedges.written import written
+from hedgerow.lexicon.hedges.offered import written
 from hedgerow.lexicon.reading.local import read
 from hedgerow.proxy.rewriting.guard import perceived_confidence
 from hedgerow.proxy.rewriting.local import word_locally

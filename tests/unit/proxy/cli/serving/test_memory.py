@@ -10,7 +10,7 @@ import pytest
 
 READS_LARGE_ANSWERS = """
 import os
-from hedgerow.proxy.cli.serving.memory import give_back
+from hedgerow.proxy.cli.serving.serve import give_back
 
 def resident_mb():
     with open("/proc/self/statm") as statm:
