@@ -20,8 +20,7 @@ from .loading import DATA, builtin_names, load
 # What a product writes: vetted wordings of the lexicon's entries, and sentences before or after an answer.
 #
 # Data beside the lexicons (`data/written/<language>.json`). An entry says how sure a phrase sounds; this says in which
-# of its forms a careful
-# editor would write it and in which tone.
+# of its forms a careful editor would write it and in which tone.
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,7 @@ from .tables import metadata
 # Create or migrate a database to the schema of this version.
 #
 # An empty database gets the tables of `tables.py`; only a database of an older version is migrated. Alembic is imported
-# only for that, because it
-# would double the time of every start.
+# only for that, because it would double the time of every start.
 
 HEAD = "0017"
 """The newest migration; a test holds it against the files in `migrations/versions`."""

@@ -41,8 +41,7 @@ from .tables import (
 # Whether the clock can be believed: nothing is deleted by its age after a jump that nobody has confirmed.
 #
 # The clock is compared with a steady one that nobody can set, and with PostgreSQL's own. A jump beyond minutes is
-# recorded in `changes`, where all
-# processes that share the store see it, also after a restart.
+# recorded in `changes`, where all processes that share the store see it, also after a restart.
 
 JUMP_S = 300.0
 """Seconds by which a clock may move, or be apart from the database's."""
@@ -125,12 +124,10 @@ def _span(seconds: float) -> str:
 # What outlasts the deletion of rows: that on which promises watched as "ever at most alpha" rest.
 #
 # A test that is valid however often one looks is one product over all verdicts since the first. Were those that
-# retention deletes forgotten, the
-# bets would begin anew with each span of rows and alpha would bound the false alarms of a span, not of all time. So
-# each verdict of a promised
-# answer leaves its outcome, how it was drawn and the groups that it counts in, in the transaction that deletes it; and
-# of all promised answers
-# it stays whether they were given, a bit each. No text and no user stays.
+# retention deletes forgotten, the bets would begin anew with each span of rows and alpha would bound the false alarms
+# of a span, not of all time. So each verdict of a promised answer leaves its outcome, how it was drawn and the groups
+# that it counts in, in the transaction that deletes it; and of all promised answers it stays whether they were given, a
+# bit each. No text and no user stays.
 
 NOT_GIVEN = ("abstained", "escalated")
 """Statuses of answers that the client did not get."""

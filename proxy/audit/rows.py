@@ -76,12 +76,10 @@ class Prepared(NamedTuple):
 # Hash chains of rows, by which altered, missing or moved rows are found. Pure functions.
 #
 # Each writer (one process) keeps one chain a route. A row's hash covers every column and the hash of the previous row.
-# Data that retention and
-# erasure may delete (texts, the user's hash) are covered by a salted digest, and the salt is deleted with them. Both
-# ends of a chain are stored in
-# `chains` under a seal, so that rows removed at an end are noticed. With a key all hashes are HMACs: somebody who can
-# write to the database but
-# does not have the key can neither alter a row nor shorten a chain unnoticed.
+# Data that retention and erasure may delete (texts, the user's hash) are covered by a salted digest, and the salt is
+# deleted with them. Both ends of a chain are stored in `chains` under a seal, so that rows removed at an end are
+# noticed. With a key all hashes are HMACs: somebody who can write to the database but does not have the key can neither
+# alter a row nor shorten a chain unnoticed.
 
 END = "audit_chain_end"
 """The log line of a chain's end, which `hedgerow audit verify --ends` compares."""
@@ -133,9 +131,8 @@ def _hash(data: bytes, key: bytes) -> str:
 # How a text is stored: not at all, as a hash, without personal data and credentials, or in full.
 #
 # Redaction knows patterns, not people: e-mail addresses, telephone numbers, payment cards (Luhn), IBANs (mod 97), US
-# social security numbers,
-# IP addresses, keys and tokens, credentials in addresses. Names and postal addresses have no pattern; only `hashed` and
-# `none` keep them out.
+# social security numbers, IP addresses, keys and tokens, credentials in addresses. Names and postal addresses have no
+# pattern; only `hashed` and `none` keep them out.
 
 _SUSPECT = re.compile(
     r"[@\d]|sk-|hgk_|hf_|gh[a-z]_|glpat-|xox|AIza|eyJ|AKIA|ASIA|BEGIN|://|(?i:bearer|passw|secret|token|api)"

@@ -27,8 +27,7 @@ from .tokens import fold, stem, word_lists
 #
 # Of "Mickey Mouse was first drawn in 1927 by Ub Iwerks, an animator", the question who gives Iwerks, the question when
 # gives 1927. A logistic regression on the kind of word (name, year, month, other number, plain) for the kind of
-# question,
-# and on its position. Fitted on right answers in full sentences with the short answers that people gave
+# question, and on its position. Fitted on right answers in full sentences with the short answers that people gave
 # (`benchmarks/fits/core_words.py`, `core_words.json`). Kinds of questions are recognised in English only; in other
 # languages every question counts as "what".
 

@@ -164,8 +164,7 @@ _ENDINGS = {
 # numbers.
 #
 # Read from the text as written. A sign is kept with what stands on either side, so that "x > 2" is "2 < x" and not "x <
-# 2".
-# Hyphens and slashes in words, scores and dates, brackets around words and emphasis are no signs.
+# 2". Hyphens and slashes in words, scores and dates, brackets around words and emphasis are no signs.
 
 Sign = tuple[str, str, str]
 """What stands before a sign, the sign, what stands behind it."""

@@ -84,8 +84,7 @@ def _first_sentence(text: str) -> str:
 # Try a route in the browser: the normal pipeline, shown step by step as JSON lines.
 #
 # Two hooks make this possible and cost other requests nothing: `Run` calls back when a step ends, and the embedded
-# model passes on text while it
-# is being written.
+# model passes on text while it is being written.
 
 PAUSE_S = 0.04
 """Seconds between two lines; changes in between are shown together."""

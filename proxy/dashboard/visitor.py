@@ -239,8 +239,7 @@ def is_same_origin(request: Request) -> bool:
 
 
 # Sign-in with an OpenID Connect provider. Authlib implements the protocol (state, nonce, PKCE, the ID token and its
-# keys); name and role are
-# read from the ID token here.
+# keys); name and role are read from the ID token here.
 
 log = structlog.get_logger(__name__)
 

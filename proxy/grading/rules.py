@@ -70,10 +70,9 @@ class RuleGrader:
 # The alias rule: an answer is right if it gives one of the right answers and no known wrong one.
 #
 # Stricter than "same meaning". The right answer's words are in the answer: numbers whole and with their sign ("5" is
-# not in "10.5"), letters and signs of
-# formulas too, and nothing denies them; or the two mean the same by the proxy's rules (units, dates, numerals,
-# initials, word order), but
-# not where the answer breaks off. Its agreement with people is in docs/evidence.md.
+# not in "10.5"), letters and signs of formulas too, and nothing denies them; or the two mean the same by the proxy's
+# rules (units, dates, numerals, initials, word order), but not where the answer breaks off. Its agreement with people
+# is in docs/evidence.md.
 
 _WORD = re.compile(r"(?:(?<![\w)])(?<!\d )-)?\.?\d[\w]*(?:[.,:/^]\d[\w]*)*|[^\W\d_][\w]*(?:['’][^\W\d_]+|[.^]\d\w*)*")
 _COMMAS = re.compile(r"(?<=\d),(?=\d{3})")

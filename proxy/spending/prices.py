@@ -20,8 +20,7 @@ from ..types import Usage
 # Price tables: LiteLLM's, read as a file if the package is installed, and the short one shipped with Hedgerow.
 #
 # Names match with or without their maker ("openai/gpt-4o"), with or without a date ("gpt-4o-2024-08-06"), in any case.
-# Nothing else is
-# guessed: a name with the same beginning is another model.
+# Nothing else is guessed: a name with the same beginning is another model.
 
 SHIPPED = Path(__file__).with_name("prices.json")
 LITELLM = "model_prices_and_context_window_backup.json"
