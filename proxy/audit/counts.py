@@ -144,8 +144,8 @@ def marker_sums(
 ) -> dict[tuple[str, int, str, str], Sums]:
     """Sums by kind of marker, bucket (`_bucket`), route and marker (`<several>`: more than one).
 
-    `MARKER` is the draft's own marker; `SERVED_MARKER` that of the served answer, a packaged hedge by its id. Answers without a known marker (rows
-    from before schema 0011, other languages) are left out.
+    `MARKER` is the draft's own marker; `SERVED_MARKER` that of the served answer, a packaged hedge by its id. Answers without a known marker (other
+    languages) are left out.
     """
     a, names = answers.c, (answers.c.own_marker.label("own"), served_marker().label("served"))
     mean = a.raw_alpha / (a.raw_alpha + a.raw_beta)

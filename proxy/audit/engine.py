@@ -24,7 +24,7 @@ from .tables import metadata
 # An empty database gets the tables of `tables.py`; only a database of an older version is migrated. Alembic is imported
 # only for that, because it would double the time of every start.
 
-HEAD = "0017"
+HEAD = "0001"
 """The newest migration; a test holds it against the files in `migrations/versions`."""
 MIGRATION_S = 60
 """SQLite: seconds that a starting process waits for another one's migration."""
@@ -45,7 +45,7 @@ def migrate(engine: sa.Engine) -> None:
     """Create or migrate the tables; does nothing if they are up to date.
 
     Raises:
-        StoreError: the database was written by a newer version, or cannot be opened.
+        StoreError: this version does not know the database's schema, or it cannot be opened.
     """
     try:
         with engine.begin() as connection:
@@ -53,12 +53,8 @@ def migrate(engine: sa.Engine) -> None:
             current = version(connection)
             if current is None:
                 _create(connection)
-            elif current > HEAD:
-                raise StoreError(
-                    f"The audit store is at schema {current}, newer than this version's {HEAD}. Upgrade Hedgerow first."
-                )
-            elif current < HEAD:
-                _upgrade(connection)
+            elif current != HEAD:
+                _upgrade(connection, current)
     except sa.exc.SQLAlchemyError as error:
         said = str(getattr(error, "orig", None) or "").partition("\n")[
             0
@@ -83,7 +79,12 @@ def _create(connection: sa.Connection) -> None:
     connection.execute(sa.insert(stamp).values(version_num=HEAD))
 
 
-def _upgrade(connection: sa.Connection) -> None:
+def _upgrade(connection: sa.Connection, current: str) -> None:
+    if current not in {path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("*.py")}:
+        raise StoreError(
+            f"The audit store is at schema {current}, and the newest that this version of Hedgerow knows is {HEAD}. A newer version wrote it, or one from "
+            "before the first release. Use that version, or set `audit.url` to a new store."
+        )
     from alembic import command
     from alembic.config import Config
 

@@ -33,7 +33,7 @@ class SpokenAnswers:
         route: names.
         raw, calibrated: mean confidence, before and after the map.
         served: mean perceived confidence of the final text (in shadow, of the one that would have been served).
-        own: the same of the draft's own words; NaN if not measured (rows from before schema 0004).
+        own: the same of the draft's own words; NaN if not measured.
         abstained: number of answers refused because of low confidence; they are not in the columns.
         complete: False if there are more than `MAX_SPOKEN`, of which these are the newest.
     """

@@ -1,4 +1,4 @@
-"""The audit's tables. A change here needs a migration (`proxy/audit/migrations/versions`)."""
+"""The audit's tables. After the first release, a change here needs a migration (`proxy/audit/migrations/versions`)."""
 
 from __future__ import annotations
 

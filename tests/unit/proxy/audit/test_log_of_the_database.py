@@ -182,7 +182,7 @@ def test_what_cannot_be_read_there_is_said(unwritable: Store) -> None:
     log.unlink()
     with sqlite3.connect(file) as connection:
         connection.execute("PRAGMA journal_mode = DELETE")
-        connection.execute("UPDATE alembic_version SET version_num = '0001'")
+        connection.execute("UPDATE alembic_version SET version_num = '0000'")
     connection.close()
-    with pytest.raises(StoreError, match="is at schema 0001 and cannot be written"):
+    with pytest.raises(StoreError, match="is at schema 0000 and cannot be written"):
         open_existing(unwritable.settings)
