@@ -5,7 +5,7 @@ Raw ASGI, because a route that is off must cost almost nothing. FastAPI serves o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 from functools import partial
 from importlib import import_module
 from time import perf_counter
@@ -27,7 +27,7 @@ from .access import Caller, caller_of, is_known, ours_of
 from .cors import allowed_origin, answer_preflight, is_preflight, readable_by
 from .entrance import encoded, foreign_page, path_of
 from .exchange import ClientGone, Exchange, Receive, Scope, Send
-from .finish import finish
+from .finish import finish, refused
 from .forms import Form, not_read
 from .pass_through import count_relayed, forward
 from .reading import Received, received
@@ -66,21 +66,35 @@ class Edge:
                 await answer_preflight(scope, send, origin)
                 return
             send = readable_by(origin, send)
+        place = "address"
         try:
             is_own = self._is_own(_plain_path(scope))
+            place = "own"
             if is_own and WEBSOCKET in scope.get("extensions", ()):
                 raise NotFound(f"there is no WebSocket at {scope['path']}", code=Reason.UNKNOWN_PATH)
             if is_own and scope["path"].startswith("/v1/"):
                 _check_page(Exchange(scope, receive, send), services)
         except ProxyError as error:
+            refused(services, place, error.status, error.code)
             await Exchange(scope, receive, send).send_error(error)
             return
         with services.in_use:
             if is_own:
                 scope["state"]["services"] = services
-                await self._own(scope, receive, send)
+                await self._own(scope, receive, _counting(services, send))
             else:
                 await _serve(Exchange(scope, receive, send), services)
+
+
+def _counting(services: Services, send: Send) -> Send:
+    """A `send` that counts the refusals of our own endpoints and pages."""
+
+    async def sending(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start" and message["status"] >= 400:
+            refused(services, "own", message["status"])
+        await send(message)
+
+    return sending
 
 
 def _plain_path(scope: Scope) -> str:

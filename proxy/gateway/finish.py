@@ -82,6 +82,12 @@ async def _recorded(
     return refusal
 
 
+def refused(services: Services, place: str, status: int, code: str | None = None) -> None:
+    """Record a request that was refused before it had a route: counted and logged. Nothing is known of it for a row."""
+    services.metrics.refused.labels(place, str(status)).inc()
+    log.info("refused", place=place, http_status=status, code=code)
+
+
 def _settle(services: Services, result: Result) -> asyncio.Task[None] | None:
     """Count a request for its budgets and for the limits of its key, whose work is returned; also for a request that is being cancelled."""
     job, budgets, is_known = result.job, services.budgets, not (result.lost or result.cut)

@@ -16,6 +16,7 @@ import orjson
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ..errors import BadRequest
+from .finish import refused
 from .sockets import WEBSOCKET, Socket
 
 _OF_AN_UPGRADE = (b"upgrade", b"http2-settings")
@@ -155,14 +156,19 @@ class Http11(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """Refuse a request that cannot be parsed, or in whose head something was found wrong."""
-        found = getattr(sys.exception(), "__context__", None)
-        self._refuse(found if isinstance(found, BadRequest) else BadRequest("this is no request of HTTP/1.1"))
+        fault = sys.exception()
+        found = getattr(fault, "__context__", None)
+        is_told = isinstance(fault, httptools.HttpParserError) and found is None
+        said = f": {fault}" if is_told else ""
+        self._refuse(found if isinstance(found, BadRequest) else BadRequest(f"this is no request of HTTP/1.1{said}"))
 
     def _refuse(self, error: BadRequest) -> None:
         body = orjson.dumps(error.body())
         phrase = HTTPStatus(error.status).phrase.encode()
         self.transport.write(_REFUSAL % (error.status, phrase, len(body), body))
         self.transport.close()
+        if (reloader := self.app_state.get("reloader")) is not None:
+            refused(reloader.services, "http", error.status, error.code)
 
     def _head_too_large(self) -> BadRequest:
         error = BadRequest(f"the request line and headers are larger than {self.HEAD_BYTES:,} bytes")

@@ -142,6 +142,12 @@ class Metrics:
             "audit_spooled_rows", "Audit rows that wait in the spool while the store is down.", mode="livesum"
         )
 
+        self.refused = self._counter(
+            "refused_requests",
+            "Requests refused before they had a route, by place: http (not readable as HTTP), address (others may read another), own (our endpoints and pages).",
+            *("place", "status"),
+        )
+
     def ended(self, route: str, mode: str, status: str, reason: str, seconds: float) -> None:
         """Count a request by outcome and duration."""
         end = route, mode, status, reason

@@ -17,6 +17,7 @@ import pytest
 
 from hedgerow.proxy.gateway.protocol import Http11
 from tests.support.upstream import Upstream, says
+from tests.support.waiting import until
 
 BODY = json.dumps(
     {"model": "m", "messages": [{"role": "user", "content": "What is the capital of Australia?"}]}
@@ -105,23 +106,42 @@ GET = b"GET /v1/models HTTP/1.1\r\nhost: x\r\n"
 @pytest.mark.parametrize(
     ("sent", "status", "says"),
     [
-        (b"BREW /v1/models HTTP/1.1\r\nhost: x\r\n\r\n", 400, "no request of HTTP/1.1"),
+        (b"BREW /v1/models HTTP/1.1\r\nhost: x\r\n\r\n", 400, "no request of HTTP/1.1: Invalid method"),
         (b"\x16\x03\x01\x02\x00\x01\x00", 400, "no request of HTTP/1.1"),
-        (GET + b"content-length: 1\r\ncontent-length: 2\r\n\r\n", 400, "no request of HTTP/1.1"),
+        (b"CONNECT x:443 HTTP/1.1\r\nhost: x\r\n\r\n", 400, "no request of HTTP/1.1"),
+        (GET + b"content-length: 1\r\ncontent-length: 2\r\n\r\n", 400, "no request of HTTP/1.1: Duplicate Content-Length"),
         (GET + b"host: x\r\n\r\n", 400, "names two hosts"),
         (b"GET /v1/models HTTP/1.1\r\n\r\n", 400, "names no host"),
         (GET + b"x-long: " + b"x" * 70_000 + b"\r\n\r\n", 431, "65,536 bytes"),
     ],
 )
-def test_what_cannot_be_read_is_refused_in_our_form(serve: Any, sent: bytes, status: int, says: str) -> None:
-    """Once, with a sentence, before there is a request."""
-    with _connect(serve(mode="off")) as connection, connection.makefile("rb") as reply:
+def test_what_cannot_be_read_is_refused_in_our_form(
+    serve: Any, lines: Any, sent: bytes, status: int, says: str
+) -> None:
+    """Once, with a sentence, before there is a request; counted, and with a line in the log."""
+    address = serve(mode="off")
+    with _connect(address) as connection, connection.makefile("rb") as reply:
         connection.sendall(sent)
         head, _, body = reply.read().partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 %d " % status)
     error = json.loads(body)["error"]
     assert (error["type"], error["code"]) == ("invalid_request_error", "bad_request")
     assert says in error["message"]
+    counted = f'hedgerow_refused_requests_total{{place="http",status="{status}"}} 1.0'
+    until(lambda: counted in httpx.get(f"{address}/metrics").text)
+    assert [(line["place"], line["http_status"]) for line in lines.of("refused")] == [("http", status)]
+
+
+def test_what_is_refused_before_it_has_a_route_is_counted(serve: Any, lines: Any) -> None:
+    """Addresses that can be read in two ways, and what our own endpoints and pages do not take."""
+    address = serve(mode="off")
+    for target in ("/v1/files/a%5Cb", "/v1/files/%FF", "/dashboard/%5C", "/v1/audit/unknown", "/nowhere"):
+        assert httpx.get(address + target).status_code in (400, 404)
+    httpx.post(address + "/v1/feedback", content=b"{")
+    text = httpx.get(f"{address}/metrics").text
+    for place, status, count in (("address", 400, 3), ("own", 404, 2), ("own", 400, 1)):
+        assert f'hedgerow_refused_requests_total{{place="{place}",status="{status}"}} {count}.0' in text
+    assert len(lines.of("refused")) == 6
 
 
 @pytest.mark.parametrize("hosts", [b"Host: a\r\nHost: b\r\n", b"Host: a\r\nhost: a\r\n"])
