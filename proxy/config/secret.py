@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from itertools import pairwise
 from typing import Annotated
 from urllib.parse import unquote, urlsplit
 
@@ -15,10 +16,12 @@ LEAST = 16
 """Characters of a secret that signs or opens something here."""
 _PLACEHOLDER = re.compile(
     r"(?:change|replace)\W*(?:me(?!n)|this|it|with|before)|(?:fill|set)\W*me\b|(?:fill|insert|enter|put|set|add|paste)\b.{0,80}\bhere\b"  # asks
-    r"|^(?:to\W*be\W*)?(?:change|replace)d?$"
+    r"|(?:please|be)\W*(?:change|replace)d?$|^(?:change|replace)d?$|insert\W*(?:an?\W*)?(?:api\W*)?(?:key|secret|token)"
     r"|\byours?\b|your(?:own|api|key|secret|token|password)|(?:key|secret|token|password|goes)\W*here\b"  # speaks to the reader
-    r"|placeholder|\b(?:todo|tbd|fixme)\b|example\b|^<.*>$|\{\{.{0,99}\}\}|^(?:null|nil|undefined)$"  # is marked, or what a template leaves
-    r"|^(?:sk\W++)?\W*+(?:(?:[x0]\W*+){3,})?$",  # a row of signs
+    r"|placeholder|redacted|\b(?:todo|tbd|fixme)\b|example\b|\b(?:dummy|fake|sample)\W*(?:api\W*)?(?:key|secret|token|password)"  # is marked
+    r"|^<.*>$|^#\{.*\}#?$|^(--|[@%]{1,2})[\w.-]+\1$|^\$\{.*\}$|^\$(?-i:[A-Z][A-Z0-9-]+)$|\{\{.{0,99}\}\}|^(?:null|nil|undefined)$"  # is what a template leaves
+    r"|^(?:api\W*)?(?:key|secret|token|password)$"  # names what it stands for
+    r"|(?:\.\.\.|…)$|^(?:sk\W++)?\W*+(?:(?:[x0]\W*+){3,})?$",  # a row of signs
     re.IGNORECASE,
 )
 """Text that stands where a secret belongs; read with hyphens for underscores."""
@@ -52,6 +55,8 @@ def _long(secret: SecretStr) -> SecretStr:
     text = secret.get_secret_value()
     if len(text) < LEAST and not VARIABLE.search(text):
         raise ValueError(f"must be at least {LEAST} characters long (`openssl rand -hex 32` makes one)")
+    if len({ord(after) - ord(before) for before, after in pairwise(text)}) < 3:  # 1111, 1234, abab
+        raise ValueError("is a row of signs that is easy to guess (`openssl rand -hex 32` makes a better one)")
     return secret
 
 

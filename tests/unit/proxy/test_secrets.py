@@ -54,7 +54,8 @@ PLACEHOLDERS = [
     "REPLACE_WITH_OPENSSL_RAND", "to-be-replaced", "set-me", "your-api-key", "YOUR_OPENAI_API_KEY", "yourapikeyyourapikey", "<your key>",
     "<secret-of-the-admin>", "[your key here, please]", "insert-key-here", "put-your-secret-here", "secret_goes_here", "xxxxxxxxxxxxxxxxxxxx",
     "sk-xxxxxxxxxxxxxxxx", "sk-...", "********************", "0000000000000000", "TODO", "fixme-before-release", "a-placeholder-of-a-key",
-    "AKIAIOSFODNN7EXAMPLE", "{{ .Values.adminKey }}", "undefined", "null",
+    "AKIAIOSFODNN7EXAMPLE", "{{ .Values.adminKey }}", "undefined", "null", "$OPENAI_API_KEY", "${OPENAI_API_KEY:-}", "%OPENAI_API_KEY%", "#{key}#", "@@KEY@@", "__API_KEY__",
+    "(insert key)", "***REDACTED***", "please-change", "must-be-changed", "fake-key", "dummy-key-123456789", "sk-proj-...", "api_key",
 ]  # fmt: skip
 
 
