@@ -14,7 +14,7 @@ from ...lexicon.text.language import language_of
 from ..errors import BadRequest, ProxyError
 from ..gateway.access import ours_of
 from ..types import Json
-from ..upstreams.egress import clients_own, harmless
+from ..upstreams.egress import clients_own, harmless, joined
 from .access import Known, ServicesOf
 
 log = structlog.get_logger(__name__)
@@ -24,7 +24,7 @@ router = APIRouter(prefix="/v1/models", dependencies=[Known])
 @router.get("")
 async def models(request: Request, services: ServicesOf) -> Json:
     """The models of every upstream; an upstream that does not answer is left out and logged. The default upstream alone sees the client's key."""
-    headers = dict(clients_own(request.headers.items(), ours_of(services.settings, services.keys)))
+    headers = joined(clients_own(request.headers.items(), ours_of(services.settings, services.keys)))
     default = services.settings.default
     trusted = services.settings.members(default) if default is not None else ()
     query = request.url.query

@@ -22,6 +22,7 @@ from ..pipeline.result import Run
 from ..services.services import Services
 from ..spending.budgets import guessed
 from ..upstreams.dialects.table import DIALECTS
+from ..upstreams.egress import apart, joined
 from . import tunnel
 from .access import Caller, caller_of, is_known, ours_of
 from .cors import allowed_origin, answer_preflight, is_preflight, readable_by
@@ -132,7 +133,7 @@ async def _settle(exchange: Exchange, services: Services) -> None:
             NO_ROUTE,
             exchange.path,
             {},
-            dict(exchange.header_pairs),
+            joined(exchange.header_pairs),
             perf_counter(),
             mode=None,
             target=exchange.target,
@@ -251,7 +252,9 @@ def _admitted(exchange: Exchange, services: Services, run: Run) -> Caller:
     """
     caller = caller_of(exchange.headers, services.settings, services.keys)
     if caller.secret is not None:
-        run.take(run.job._replace(key=caller.secret.key))
+        key = caller.secret.key
+        exchange.header_pairs = apart(exchange.header_pairs, key.name)
+        run.take(run.job._replace(key=key, headers=joined(exchange.header_pairs)))
         caller.check()
     return caller
 

@@ -12,7 +12,7 @@ from ..errors import PayloadTooLarge, ProxyError, RateLimited, UpstreamRejected
 from ..strict_json import loads
 from ..types import Json
 from ..upstreams.dialects.table import dialect_of
-from ..upstreams.egress import Ours, clients_own
+from ..upstreams.egress import Ours, clients_own, leads_away
 from .entrance import place
 from .relayed import Copy
 from .sockets import WEBSOCKET, Socket
@@ -67,10 +67,11 @@ class Exchange:
         self._tail = b""
         self.copy: Copy | None = None
         self.missing: int | None = None
+        self._ours: Ours | None = None
 
     def withhold(self, ours: Ours) -> None:
         """Keep what is the proxy's own from upstreams."""
-        self.header_pairs = clients_own(self.header_pairs, ours)
+        self.header_pairs, self._ours = clients_own(self.header_pairs, ours), ours
 
     @property
     def reloader(self) -> Any:
@@ -174,6 +175,8 @@ class Exchange:
         """Send status and headers."""
         self.status = status
         sent = [pair for pair in headers if status not in WITHOUT_BODY or pair[0].lower() != b"content-length"]
+        if 300 <= status < 400 and self._ours is not None and any(map(self._ours.are_in, self.headers.values())):
+            sent = [pair for pair in sent if pair[0].lower() != b"location" or not leads_away(pair[1])]
         if self.own_headers:
             ours = {name for name, _ in self.own_headers}
             sent = [pair for pair in sent if pair[0].lower() not in ours] + self.own_headers

@@ -29,6 +29,7 @@ from .forms import Form
 
 LARGE_BODY_BYTES = 100_000
 """Bodies of at least this size are decoded in a worker thread, so that they do not block other requests."""
+NAMES_NONE = "it names no model, and what it starts or refers to (a file, a batch) may name any"
 FORM, FIELDS = "multipart/form-data", "application/x-www-form-urlencoded"
 _KEY = re.compile(
     rb'"(?:[mM]|\\u00[46][dD])(?:[oO]|\\u00[46][fF])(?:[dD]|\\u00[46]4)(?:[eE]|\\u00[46]5)(?:[lL]|\\u00[46][cC])"(?=[ \t\r\n]*:)'
@@ -67,6 +68,11 @@ async def received(exchange: Exchange, limit: int, *, is_json: bool) -> Received
         PayloadTooLarge: the body is over the limit.
         ClientGone: the client left while sending it.
     """
+    for name in ("content-type", "content-encoding"):
+        if sum(each == name for each, _ in exchange.header_pairs) > 1:
+            raise BadRequest(
+                f"the request has two headers {name}, of which others may read the other; send one", param=name
+            )
     kind = exchange.headers.get("content-type", "")
     media, coding = kind.partition(";")[0].strip().lower(), exchange.headers.get("content-encoding", "")
     named = list(_in_address(exchange))
@@ -82,11 +88,13 @@ async def received(exchange: Exchange, limit: int, *, is_json: bool) -> Received
         await form.look(limit)
         model = _agreed([*named, *(("form", part.model) for part in form.parts.named)])
         unread = "its form is compressed" if coding else unread or form.parts.odd
+        unread = unread or (None if model else NAMES_NONE)
         return Received(form, {"model": model} if form.parts.named else {}, model=model, unread=unread)
     if not is_json and media == FIELDS:
         data = await exchange.body(limit)
         model = _agreed([*named, *_in_fields("form", data.decode("utf-8", "replace"))])
-        return Received(data, {}, model=model, unread="its form is compressed" if coding else unread)
+        unread = "its form is compressed" if coding else unread
+        return Received(data, {}, model=model, unread=unread or (None if model else NAMES_NONE))
     if not is_json and not media.endswith(("/json", "+json")):
         unread = f"its body is of the type {media[:100] or 'unknown'}, in which no model is looked for"
         return Received(exchange.body_stream(), {}, model=_agreed(named), unread=unread)
@@ -97,7 +105,10 @@ async def received(exchange: Exchange, limit: int, *, is_json: bool) -> Received
         body, models, fault = await compute(_read, data, coding, limit)
     unread = "JSON is sent as a form" if media in (FORM, FIELDS) else unread
     unread = fault.message if fault is not None else unread
-    return Received(data, body, fault, _agreed([*named, *(("body", model) for model in models)]), unread)
+    model = _agreed([*named, *(("body", model) for model in models)])
+    if model is None and not is_json:
+        unread = unread or NAMES_NONE
+    return Received(data, body, fault, model, unread)
 
 
 def _has_body(exchange: Exchange) -> bool:

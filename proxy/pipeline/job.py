@@ -15,8 +15,8 @@ from ..outcomes import Reason
 from ..protocols import Call
 from ..types import Json, Key
 from ..upstreams.dialects.table import DIALECTS
+from ..upstreams.egress import IDEMPOTENCY
 
-IDEMPOTENCY = "idempotency-key"
 _words: list[str] = []
 """Random 64-bit words drawn in advance, in hex."""
 

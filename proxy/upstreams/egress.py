@@ -8,6 +8,7 @@ list of what identifies a client: what is not ours and not of the connection goe
 from __future__ import annotations
 
 import binascii
+import hashlib
 import hmac
 import re
 from base64 import b64decode
@@ -52,6 +53,7 @@ HARMLESS = frozenset(
 """Headers that say nothing of who the client is: all that another upstream than the route's sees."""
 OF_A_BODY_AS_IT_CAME = frozenset(["accept-encoding", "content-encoding", "content-type"])
 """Headers that calls of our own (samples, models) do not take over from the client: their bodies are ours, in JSON."""
+IDEMPOTENCY = "idempotency-key"
 OWN_HEADERS = "x-hedgerow-"
 """Prefix of headers that only the proxy sets; an upstream's own are not passed on."""
 OF_THE_HOST = (
@@ -131,6 +133,24 @@ def clients_own(pairs: Sequence[Pair], ours: Ours) -> list[Pair]:
     return [pair for pair in kept if pair[0] not in ends_here] if ends_here else kept
 
 
+def joined(pairs: Sequence[Pair]) -> dict[str, str]:
+    """Headers by name; those that came several times as one list, as HTTP reads them.
+
+    >>> joined([("x", "1"), ("cookie", "a=1"), ("cookie", "b=2"), ("x", "2")])
+    {'x': '1, 2', 'cookie': 'a=1; b=2'}
+    """
+    headers = dict(pairs)
+    if len(headers) < len(pairs):
+        for name in headers:
+            headers[name] = ("; " if name == "cookie" else ", ").join(value for each, value in pairs if each == name)
+    return headers
+
+
+def apart(pairs: Sequence[Pair], who: str) -> list[Pair]:
+    """Headers with an idempotency key that no other client has: to an account that clients share, two of them with the same key would be one."""
+    return [(n, hashlib.sha256(f"{v}\n{who}".encode()).hexdigest()) if n == IDEMPOTENCY else (n, v) for n, v in pairs]
+
+
 def harmless(headers: Mapping[str, str]) -> dict[str, str]:
     """The headers for another upstream than the route's: a client's key is for the upstream of its route."""
     return {name: value for name, value in headers.items() if name in HARMLESS}
@@ -157,8 +177,10 @@ def leaving(pairs: Iterable[Pair], key: UpstreamKey | None = None) -> list[Pair]
     kept = [pair for pair in pairs if pair[0] not in NOT_SENT]
     if key is None:
         return kept
-    sent = [name for name, _ in kept if name in KEY_HEADERS]
-    name = key.header or (sent[0] if sent else "authorization")
+    sent = [pair for pair in kept if pair[0] in KEY_HEADERS]
+    name = key.header or (sent[0][0] if sent else "authorization")
+    if sent:
+        kept = apart(kept, "\n".join(value for _, value in sent))
     kept = [pair for pair in map(_without_key, kept) if pair[1] or pair[0] != SUBPROTOCOLS]
     return [
         *(pair for pair in kept if pair[0] not in KEY_HEADERS),
@@ -216,6 +238,11 @@ def passed_on(pairs: Iterable[RawPair]) -> list[RawPair]:
     if not kind or b"html" in kind or b"xml" in kind:
         kept.append(SANDBOX)
     return kept
+
+
+def leads_away(location: bytes) -> bool:
+    """Whether an upstream sends a client to another host. Where the client's key is ours, its library would take it there."""
+    return not location.startswith(b"/") or location[1:2] in (b"/", b"\\")
 
 
 @lru_cache(maxsize=1024)

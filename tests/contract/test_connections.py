@@ -109,7 +109,11 @@ GET = b"GET /v1/models HTTP/1.1\r\nhost: x\r\n"
         (b"BREW /v1/models HTTP/1.1\r\nhost: x\r\n\r\n", 400, "no request of HTTP/1.1: Invalid method"),
         (b"\x16\x03\x01\x02\x00\x01\x00", 400, "no request of HTTP/1.1"),
         (b"CONNECT x:443 HTTP/1.1\r\nhost: x\r\n\r\n", 400, "no request of HTTP/1.1"),
-        (GET + b"content-length: 1\r\ncontent-length: 2\r\n\r\n", 400, "no request of HTTP/1.1: Duplicate Content-Length"),
+        (
+            GET + b"content-length: 1\r\ncontent-length: 2\r\n\r\n",
+            400,
+            "no request of HTTP/1.1: Duplicate Content-Length",
+        ),
         (GET + b"host: x\r\n\r\n", 400, "names two hosts"),
         (b"GET /v1/models HTTP/1.1\r\n\r\n", 400, "names no host"),
         (GET + b"x-long: " + b"x" * 70_000 + b"\r\n\r\n", 431, "65,536 bytes"),

@@ -272,6 +272,19 @@ def test_no_upstream_speaks_for_the_pages(serve: Any, upstream: Upstream, mode: 
     assert got.headers.get_list("set-cookie") == ([] if mode == "on" else ["theirs=1"])
 
 
+@pytest.mark.parametrize("mode", ["off", "on"])
+def test_no_upstream_sends_a_key_of_ours_elsewhere(serve: Any, upstream: Upstream, tmp_path: Any, mode: str) -> None:
+    """Libraries repeat a redirected request with its key; where that is the client's own, it is between the two of them."""
+    secret = new_key(f"sqlite:///{tmp_path}/audit.db", "client")
+    address = serve(mode=mode, settings={"access": {"require_key": False}})
+    for place in ("https://evil.example/v1", "//evil.example", "/\\evil.example", "/v1/elsewhere"):
+        upstream.default = lambda *_, place=place: Response(status_code=307, headers={"location": place})
+        for key in (secret, PROVIDER):
+            got = httpx.post(address + CHAT, json=BODY, headers={"x-api-key": key})
+            kept = key == PROVIDER or place == "/v1/elsewhere"
+            assert (got.status_code, got.headers.get("location")) == (307, place if kept else None), (place, key)
+
+
 @pytest.mark.parametrize("kind", ["text/html", "image/svg+xml", "application/json"])
 def test_a_page_of_an_upstream_is_none_of_ours(serve: Any, upstream: Upstream, kind: str) -> None:
     """A browser runs none of its scripts beside our pages."""

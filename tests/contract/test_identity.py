@@ -21,6 +21,7 @@ from starlette.responses import JSONResponse
 from hedgerow.proxy.pipeline.sampling.sharing import CANNOT_MATTER
 from hedgerow.proxy.upstreams.egress import NOT_SENT, OF_A_BODY_AS_IT_CAME
 from tests.contract.test_failures import rows_of
+from tests.support.keys import new_key
 from tests.support.upstream import Upstream, completion, sse_response, stream_chunks
 
 CHAT = "/v1/chat/completions"
@@ -167,6 +168,41 @@ def test_what_cannot_matter_does_not_separate(serve: Any, upstream: Upstream, na
         sent = [(name, value), ("x-tenant", "t"), ("authorization", "Bearer k")]
         httpx.post(address + CHAT, json=BODY | {"stream": streams}, headers=sent if value == "a" else sent[::-1])
     assert len(upstream.calls) == 1
+
+
+@pytest.mark.parametrize("mode", ["off", "on"])
+@pytest.mark.parametrize("named", [True, False])
+def test_two_clients_may_choose_the_same_idempotency_key(
+    serve: Any, upstream: Upstream, tmp_path: Any, mode: str, named: bool
+) -> None:
+    """An upstream that repeats what it has told an account under a key, and an account that clients share."""
+    told: dict[str, str] = {}
+
+    def reply(request: Any, body: Any) -> Any:
+        key = request.headers["idempotency-key"]
+        text = told.setdefault(key, body["messages"][0]["content"])
+        return JSONResponse(completion(*[text] * (body.get("n") or 1)))
+
+    upstream.default = reply
+    secrets = [new_key(f"sqlite:///{tmp_path}/audit.db", who) if named else f"sk-{who}" for who in ("ada", "bob")]
+    address = serve(mode=mode, upstream_settings={"api_key": "sk-of-the-account"}, sampling={"n": 2, "min_n": 2})
+    for secret in secrets * 2:
+        asked = BODY | {"messages": [{"role": "user", "content": f"What is the capital of {secret[-6:]}?"}]}
+        headers = {"authorization": f"Bearer {secret}", "idempotency-key": "1"}
+        assert secret[-6:] in httpx.post(address + CHAT, json=asked, headers=headers).text
+    assert 2 * len(told) == len(upstream.calls)  # the second time each has its own again
+
+
+def test_a_header_that_comes_twice_is_a_list(serve: Any, upstream: Upstream) -> None:
+    """A sample is drawn with both, as the upstream would see them from the client itself."""
+    upstream.default = Reflecting()
+    sent = [("x-tenant", "Mark000001"), ("cookie", "who=Mark000001"), ("x-tenant", "t"), ("cookie", "b=2")]
+    address = serve(sampling={"cache": {"ttl_s": 600}})
+    assert "Mark000001" in httpx.post(address + CHAT, json=BODY, headers=sent).text
+    assert (upstream.headers[-1]["x-tenant"], upstream.headers[-1]["cookie"]) == (
+        "Mark000001, t",
+        "who=Mark000001; b=2",
+    )
 
 
 def test_two_idempotency_keys_are_two_requests(serve: Any, upstream: Upstream) -> None:

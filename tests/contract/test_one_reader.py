@@ -126,6 +126,11 @@ LENIENT: dict[str, tuple[str, str, bytes]] = {
     "another model": ("/v1/embeddings", JSON, DEAR),
     "another model, of no route": ("/v1/embeddings", JSON, b'{"model": "large-embedding"}'),
     "another spelling": (CHAT, JSON, b'{"MODEL": "dear-1"}'),
+    "two types": (CHAT, f"application/x-www-form-urlencoded\r\ncontent-type: {JSON}", b'{"model": "cheap-1", "x": "&model=dear-1&"}'),
+    "two codings, apart": (CHAT, f"{JSON}\r\ncontent-encoding: gzip\r\ncontent-encoding: identity", b'{"model": "cheap-1"}'),
+    "a batch": ("/v1/batches", JSON, b'{"input_file_id": "file-1", "endpoint": "/v1/chat/completions"}'),
+    "a file of requests": ("/v1/files", FORM, part("purpose", "batch") + part("file", '{"body": {"model": "dear-1"}}') + END),
+    "a run of an assistant": ("/v1/threads/t/runs", "application/x-www-form-urlencoded", b"assistant_id=a"),
 }  # fmt: skip
 """Requests in which a reader could find another model, by how."""
 
