@@ -11,14 +11,12 @@ if TYPE_CHECKING:
     from .hedges.loading import builtin_names, load
     from .hedges.offered import offered
     from .hedges.retrieval import Retriever
-    from .perception.embedding_reader import EmbeddingReader
     from .perception.local_reader import Perceived, Sentence, perceive
     from .perception.own import Own
     from .perception.readers import ModelReader, Reader
     from .perception.spotting import Span, spot
 
 _HOMES = {
-    "EmbeddingReader": "hedgerow.lexicon.perception.embedding_reader",
     "Frame": "hedgerow.lexicon.hedges.entries",
     "FrameKind": "hedgerow.lexicon.hedges.entries",
     "Hedge": "hedgerow.lexicon.hedges.entries",
@@ -46,7 +44,6 @@ _HOMES = {
 
 __all__ = [
     "NO_HEDGE",
-    "EmbeddingReader",
     "Frame",
     "FrameKind",
     "Hedge",

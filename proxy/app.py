@@ -21,7 +21,6 @@ from .config.kinds import load_object
 from .errors import BadRequest
 from .gateway.edge import CALIBRATING, Edge
 from .services.reload import modes
-from .services.services import judge_state
 from .services.serving import open_reloader
 from .supervision import Supervisor
 
@@ -102,7 +101,7 @@ def application(
             gc.collect()
             gc.freeze()  # what lives as long as the process is not looked through again with every few requests
             running = reloader.services.settings
-            log.info("listening", address=address, routes=modes(running), judge=judge_state(running))
+            log.info("listening", address=address, routes=modes(running))
             on_ready()
             yield {"reloader": reloader}
 

@@ -98,7 +98,6 @@ class Reason(_Code):
     NO_ASSERTION = "no_assertion", "The draft asserts nothing that could be hedged."
     # unhedged: why the last wording was refused
     NO_FRAME = "no_frame", "No phrase of the retrieved hedges fits the draft's grammar."
-    NO_REWRITER = "no_rewriter", "The route has no rewriter."
     UNKNOWN_LANGUAGE = "unknown_language", "The answer's language is unknown, or has no hedges."
     EMPTY = "empty", "The rewrite was empty."
     CODE_CHANGED = "code_changed", "The rewrite changed code."
@@ -140,29 +139,20 @@ class Reason(_Code):
     # degraded: a step could not be done
     DEADLINE = "deadline", "The route's `deadline_s` passed."
     TOO_FEW_SAMPLES = "too_few_samples", "Fewer answers than `sampling.min_n` have text."
-    JUDGE_UNREACHABLE = "judge_unreachable", "The upstream of the judge could not be asked."
+    MODEL_UNREACHABLE = (
+        "model_unreachable",
+        "A model that a step asks (a judge, a reader, a grader, the model itself about its draft) could not be asked.",
+    )
     JUDGE_LATE = "judge_late", "The judge did not reply in time."
     JUDGE_OVERLOADED = "judge_overloaded", "The answer makes more claims than a judge is asked about at once."
     JUDGE_NONSENSE = "judge_nonsense", "The judge's reply could not be read."
-    NO_JUDGE = "no_judge", "The model of the judge could not be loaded."
-    NO_ENCODER = "no_encoder", "The sentence encoder could not be loaded."
-    NO_LOGPROBS = "no_logprobs", "The upstream gave no log-probabilities."
-    BAD_LOGPROBS = "bad_logprobs", "The upstream's log-probabilities are not log-probabilities."
+    NO_MODEL = "no_model", "A model that a step loads (the judge, the sentence encoder) could not be loaded."
+    NO_LOGPROBS = "no_logprobs", "The upstream gave no log-probabilities, or none that can be."
     NO_VERDICT = "no_verdict", "Neither True nor False was among the likely words."
-    P_TRUE_UNREACHABLE = "p_true_unreachable", "The upstream could not be asked whether the draft is true."
-    READER_UNREACHABLE = "reader_unreachable", "The model that reads the draft's confidence could not be asked."
-    GRADER_UNREACHABLE = "grader_unreachable", "The upstream of the grader could not be asked."
     UNREADABLE = "unreadable", "The confidence of the draft's wording could not be read."
-    NO_WEIGHTS = "no_weights", "The weights of the combined signal are missing."
-    WEIGHTS_UNREADABLE = "weights_unreadable", "The weights of the combined signal cannot be read."
+    NO_WEIGHTS = "no_weights", "The weights of the combined signal are missing, or cannot be read."
     ESCALATION_FAILED = "escalation_failed", "The stronger model could not be asked."
-    SAMPLE_FAULT = "sample_fault", "A fault of ours while drawing answers; the log has its cause."
-    CLUSTER_FAULT = "cluster_fault", "A fault of ours while grouping answers; the log has its cause."
-    CONFIDENCE_FAULT = "confidence_fault", "A fault of ours while measuring confidence; the log has its cause."
-    CALIBRATE_FAULT = "calibrate_fault", "A fault of ours while calibrating; the log has its cause."
-    DECIDE_FAULT = "decide_fault", "A fault of ours while deciding; the log has its cause."
-    RETRIEVE_FAULT = "retrieve_fault", "A fault of ours while retrieving hedges; the log has its cause."
-    REWRITE_FAULT = "rewrite_fault", "A fault of ours while rewriting; the log has its cause."
+    STEP_FAULT = "step_fault", "A fault of ours in a step; the detail names the step, the log has the cause."
     # cancelled
     CLIENT_GONE = "client_gone", "The client closed the connection before its answer was complete."
     # failed: codes of error objects
@@ -217,8 +207,7 @@ class Uncovered(_Code):
         "The certificate is not as it was sealed, or was sealed with another `audit.hash_key`.",
     )
     OTHER_ROUTE = "other_route", "The certificate is for another route."
-    OTHER_MAP = "other_map", "The certificate is for the confidences of another map."
-    OTHER_SIGNAL = "other_signal", "The certificate is for a confidence that is measured in another way."
+    OTHER_MAP = "other_map", "The certificate is for the confidences of another map, or of another signal."
     WITHDRAWN = "withdrawn", "A promise of the certificate proved broken (`promises.on_broken: withdraw`)."
     UNREADABLE_STORE = "unreadable_store", "The certificates could not be read."
     OTHER_ANSWERS = (

@@ -213,23 +213,6 @@ class FindsClaims(Protocol):
         ...
 
 
-class Rewriter(Protocol):
-    """Words a draft at a confidence."""
-
-    @property
-    def name(self) -> str:
-        """The name in configuration and audit."""
-        ...
-
-    async def rewrite(self, request: RewriteRequest) -> Rewrite:
-        """Reword the draft.
-
-        Raises:
-            StepFailed: no rewrite could be made (no frame fits, or the editor failed).
-        """
-        ...
-
-
 class Guard(Protocol):
     """Checks that a rewrite changes nothing but the confidence."""
 

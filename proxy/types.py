@@ -164,25 +164,6 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawing:
-    """How an adaptive map chose the number of answers to a request.
-
-    Attributes:
-        of: maximum number of answers.
-        price: the expected decrease of the Brier score that each further answer had to bring.
-        full: whether this request was chosen at random to be drawn in full.
-        propensity: probability of that random choice, in [0, 1], by which estimates are weighted.
-        fallback: the reason if the adaptive map could not be used fully; None otherwise.
-    """
-
-    of: int
-    price: float
-    full: bool
-    propensity: float
-    fallback: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Clustering:
     """A partition of the samples by meaning.
 
@@ -282,7 +263,7 @@ class ClaimSupport:
     Attributes:
         mean: raw probability that the claim is right, in [0, 1].
         borne_out: for each other answer, whether it supports the claim (True), contradicts it (False), or does neither (None).
-        by: what decided: "words", "local" (the shipped judge), "llm", "stated" (the model itself); "words:<reason>" if a judge should have decided and failed.
+        by: what decided: "words", "llm", "stated" (the model itself); "words:<reason>" if a judge should have decided and failed.
     """
 
     mean: float

@@ -111,15 +111,6 @@ CHECKS = {
             ((clusters,),) = sqlite3.connect("audit.db").execute("SELECT clusters FROM answers")
         assert clusters == 2, clusters
     """,
-    "A rewriter": """
-        import sqlite3
-        from tests.support.contributing import asked
-        with asked(mode="on", rewriting={"by": "prefix"}):
-            ((rewriter, answer),) = sqlite3.connect("audit.db").execute(
-                "SELECT rewriter, answer FROM answers JOIN texts ON answer_id = id"
-            )
-        assert rewriter in ("prefix", "local") and answer != "Jupiter.", (rewriter, answer)
-    """,
     "An upstream": """
         import httpx
         from hedgerow.proxy.app import application

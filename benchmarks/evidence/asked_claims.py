@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import nan
 
 import numpy as np
 
@@ -14,7 +12,6 @@ from benchmarks.evidence.goals import Goal
 from benchmarks.evidence.holding_out import Estimate
 from benchmarks.fits.asked_claims import READ, all_words, held_out, measured, said, stated
 from benchmarks.fits.claims import Beside, Claims
-from hedgerow.proxy.clustering.judged_support import WEIGHTS as JUDGED
 
 OVER_WORDS = 0.05
 """What the ranking of facts was to gain over the share of words."""
@@ -82,24 +79,14 @@ def table(measured: Sequence[Measured], rated: dict[str, Asked], read: dict[str,
 
 
 def goals(measured: Sequence[Measured], rated: dict[str, Asked], read: dict[str, Asked]) -> list[Goal]:
-    """What was asked of a judge that runs here: of that judge, and of two kinds of calls."""
-    kinds = {"the shipped judge": of_judge(), "its model's ratings": rated, "a language model's reading": read}
+    """What two kinds of calls are asked for."""
+    kinds = {"its model's ratings": rated, "a language model's reading": read}
     return [
         _goal(of, what, by_group[of.name])
         for what, by_group in kinds.items()
         for of in measured
         if of.name in by_group and of.name in rated
     ]
-
-
-def of_judge() -> dict[str, Asked]:
-    """The shipped judge's figures, as its fit left them beside its weights."""
-    by_count = json.loads(JUDGED.read_text(encoding="utf-8"))["on_other_prompts"]
-    few, all_ = by_count[str(READ)], by_count[str(OTHERS)]
-    return {
-        group: Asked(Estimate(of["auroc"], of["low"], of["high"], of["n"]), few[group]["auroc"], nan, nan)
-        for group, of in all_.items()
-    }
 
 
 def _goal(of: Measured, what: str, stands: Asked) -> Goal:

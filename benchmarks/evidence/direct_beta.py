@@ -18,8 +18,8 @@ from rich.progress import track
 from benchmarks import DATA, RECORDED
 from benchmarks.data.answers import Answers, load_set
 from benchmarks.evidence.holding_out import held_out
+from benchmarks.evidence.paper_rewriters import DirectBetaRewriter
 from hedgerow.calibration import Beta
-from hedgerow.proxy.rewriting import DirectBetaRewriter
 from hedgerow.proxy.types import RewriteRequest, Usage
 
 KEPT = RECORDED / "direct_beta.jsonl.gz"

@@ -19,7 +19,7 @@ SUMMARY = ROOT / "docs" / "evidence.md"
 PAGES = ROOT / "docs" / "evidence"
 PARTS = (
     "signal_space", "linguistic_space", "samples", "choices", "divergence", "live", "calibration", "lexicon", "equivalence", "meaning", "rewriting",
-    "signals", "drift", "watched", "long", "faithfulness", "markers", "promises", "regimes", "subjects", "cheap", "labels", "intervals", "levels",
+    "signals", "drift", "watched", "long", "faithfulness", "markers", "promises", "regimes", "subjects", "intervals", "levels",
 )  # fmt: skip
 CODE = ("benchmarks", "calibration", "lexicon", "proxy")
 HEAD = """# Evidence

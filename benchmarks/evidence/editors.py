@@ -23,18 +23,12 @@ from rich.progress import track
 
 from benchmarks import RECORDED
 from benchmarks.evidence.examples import answers
+from benchmarks.evidence.paper_rewriters import Ask, DirectBetaRewriter, HedgedQaRewriter, Rewriter, reword
 from benchmarks.evidence.rewriting import CONCENTRATIONS, DATA, MEANS, Case, lost_facts
 from hedgerow.calibration import Beta
 from hedgerow.lexicon import Retriever, load
 from hedgerow.proxy.errors import StepFailed
-from hedgerow.proxy.protocols import Rewriter
-from hedgerow.proxy.rewriting import (
-    Ask,
-    DirectBetaRewriter,
-    FactGuard,
-    HedgedQaRewriter,
-    reword,
-)
+from hedgerow.proxy.rewriting import FactGuard
 from hedgerow.proxy.types import RewriteRequest, Usage
 
 KEPT = RECORDED / "editors.jsonl.gz"

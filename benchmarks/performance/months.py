@@ -34,7 +34,6 @@ from hedgerow.proxy.audit.tables import answers, hours, verdicts
 from hedgerow.proxy.config import Audit, Settings
 from hedgerow.proxy.dashboard.pages import overview
 from hedgerow.proxy.monitoring import figures
-from hedgerow.proxy.monitoring.markers import drift_of_markers
 from tests.support.postgres import cluster
 
 DOCUMENT = ROOT / "docs" / "scale.md"
@@ -64,7 +63,7 @@ def seed(engine: sa.Engine, now: float) -> None:
                 row = {name: row[name] for name in PASSED} | {"mode": "off", "status": "passed", "reason": "mode_off"}
             elif "alpha" in row:
                 row |= {"perceived_alpha": row["alpha"], "perceived_beta": row["beta"], "store_text": "none"}
-                row |= {"own_alpha": 9.0, "own_beta": 1.0, "own_marker": str(rng.choice(["<no_hedge>", "probably"]))}
+                row |= {"own_alpha": 9.0, "own_beta": 1.0}
             made.append(row)
         judged += given
     measured = {row["id"] for row in made if "alpha" in row}
@@ -114,12 +113,11 @@ def reading(period: str, route: str | None, connection: sa.Connection) -> None:
     buckets = figures.buckets_of(period, time.time(), queries.first_moment(connection))
     counts.tallies(connection, buckets.period, buckets.seconds, route)
     counts.histogram(connection, buckets.period, route)
-    labelled = queries.labelled(connection, buckets.period, route)
+    queries.labelled(connection, buckets.period, route)
     queries.labelled_claims(connection, buckets.period, route)
     queries.surprises(connection, buckets.period, route)
     list_alarms(connection, standing=True)
     spoken(connection, buckets.period, route)
-    drift_of_markers(connection, buckets.period, labelled, route)
 
 
 PAGES: Mapping[str, tuple[str, str | None]] = {

@@ -103,7 +103,6 @@ def _entry(row: dict[str, Any], said: dict[str, Any] | None, rng: np.random.Gene
         return Entry(passed | {"mode": "off", "status": "passed", "reason": "mode_off"})
     row |= {"alpha": row["alpha"] + 1e-3 * rng.random()}  # pages show what is as surprising as another in any order
     row |= {"perceived_alpha": row["alpha"], "perceived_beta": row["beta"], "own_alpha": 9.0, "own_beta": 1.0}
-    row |= {"own_marker": str(rng.choice(["<no_hedge>", "probably"]))}
     if rng.random() < 0.05:
         betas = {"raw": [row["raw_alpha"], row["raw_beta"]], "calibrated": [row["alpha"], row["beta"]]}
         row |= {"signal": CLAIM_SIGNAL, "claims": [betas]}

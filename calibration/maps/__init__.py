@@ -29,11 +29,6 @@ KINDS = table(
         f"{_HERE}.nonparametric:VennAbersMap",
     ),
     Kind("local", "a map of the confidence, moved by what is asked", f"{_HERE}.local:LocalMap"),
-    Kind(
-        "adaptive",
-        "a map of how many answers agree out of how many, and of what is asked; it says when to draw more",
-        f"{_HERE}.adaptive:AdaptiveMap",
-    ),
     Kind("identity", "the raw confidence as it is", f"{_HERE}.base:IdentityMap"),
 )
 """Every kind of map; `load()` returns its class. `hedgerow fit` learns the first one by default."""

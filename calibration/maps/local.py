@@ -111,8 +111,6 @@ class LocalMap(CalibrationMap):
         Of the confidence alone: the Platt map that it was compared with.
     base : CalibrationMap
         Under the shift.
-    encoder : str
-        What embeds questions: "" for the int8 MiniLM, else a sentence-transformers model.
     dimension : int
         Of embeddings; 0 where the map knows no questions.
     bias : float
@@ -141,7 +139,6 @@ class LocalMap(CalibrationMap):
 
     fallback: CalibrationMap
     base: CalibrationMap
-    encoder: str = ""
     dimension: int = 0
     bias: float = 0.0
     weights: str = ""
@@ -216,7 +213,7 @@ class LocalMap(CalibrationMap):
         Raises
         ------
         RangeError
-            If the embedding is not of this map's encoder.
+            If the embedding is not of as many numbers as those that it was learned from.
         """
         x = np.asarray(embedding, dtype=np.float32).reshape(1, -1)
         if x.shape[1] != self.dimension or not np.isfinite(x).all():

@@ -70,7 +70,6 @@ def fit_local(
     *,
     signal: str = "",
     model: str = "",
-    encoder: str = "",
     seed: int = 0,
     describe: Describe = lambda held, discovery: [()] * len(discovery.regimes),
     done: Done = lambda: None,
@@ -83,8 +82,6 @@ def fit_local(
         Embeddings, confidences, outcomes and numbers of questions.
     alpha, beta : ndarray, shape (n,)
         The raw confidences as Betas.
-    encoder : str
-        What made the embeddings, see `LocalMap`.
     describe : callable
         Words for the regimes that were found on the held-out answers.
 
@@ -105,7 +102,7 @@ def fit_local(
     regimes = regime_rows([(r.sign, r.centre, w) for r, w in zip(discovery.regimes, words, strict=True)])
     made = replace(
         to_map(estimator.fit(answers.correct), estimator.centres, answers.x, answers.prompt, rng),
-        encoder=encoder, gain=(gain.mean, gain.low, gain.high), regimes=regimes,
+        gain=(gain.mean, gain.low, gain.high), regimes=regimes,
     )  # fmt: skip
     fitted = described(Learned(made), (alpha, beta, answers.correct), signal, model)
     notes = (

@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Literal
 
 from ...calibration import Beta
 from ..errors import LexiconError
@@ -109,11 +108,8 @@ def written(language: str = "en") -> Written:
     return Written(wordings, *apart)
 
 
-Wordings = Literal["vetted", "all"]
 IMPERSONAL: tuple[Voice, ...] = ("impersonal",)
 
-REGISTERS: tuple[Register, ...] = ("plain", "formal")
-"""Tones of the whole lexicon that are written by default: "I reckon" is unsuitable for a product."""
 _CONTRADICT = """i-do-not-know i-have-no-idea i-cannot-recall i-barely-remember
     almost-no-chance hardly-any-chance inconceivable very-unlikely highly-unlikely extremely-unlikely highly-improbable improbable
     i-seriously-doubt i-do-not-think chances-are-slight little-chance barely-possible remotely-possible with-low-probability
@@ -142,25 +138,16 @@ _SPEAKER = {
 def offered(
     lexicon: Lexicon,
     *,
-    wordings: Wordings = "vetted",
     voices: Collection[Voice] = IMPERSONAL,
-    boosters: bool = False,
-    registers: Collection[Register] | None = None,
-    never: Collection[str] | None = None,
 ) -> Lexicon:
     """The lexicon with the hedges that may be written, always including `no-hedge` if it exists.
 
     Parameters
     ----------
-    wordings : "vetted" keeps of the shipped entries those that a product would say, each in the forms that read well; "all" keeps every entry
-        in every form.
     voices : who may speak; "I think" is first person.
-    boosters : whether entries read as surer than the plain assertion stay; without them a surer answer is left plain, because `no-hedge` is
-        the nearest entry there is.
-    registers : tones that stay. None: plain ones, with "all" formal ones too.
-    never : ids that go. None: `UNSUITED`.
 
-    Entries of the user's own stay as they are, in every register where `registers` is unset: whoever wrote them means them to be written.
+    Of the shipped entries those stay that a product would say, each in the forms that read well, and none that is surer than the plain assertion:
+    a surer answer is left plain. Entries of the user's own stay as they are: whoever wrote them means them to be written.
 
     Raises
     ------
@@ -175,26 +162,24 @@ def offered(
     >>> "i-think" in offered(load()), "i-think" in offered(load(), voices=("impersonal", "first_person"))
     (False, True)
     """
-    plain, never = lexicon.get(NO_HEDGE), UNSUITED if never is None else never
-    tones = registers or (REGISTERS if wordings == "all" else ("plain",))
-    most = 1.0 if boosters or plain is None else plain.beta.mean
+    plain = lexicon.get(NO_HEDGE)
+    most = 1.0 if plain is None else plain.beta.mean
 
-    mine = own_entries(lexicon)
-    form = _vetted(lexicon.language) if wordings == "vetted" else None
+    mine, form = own_entries(lexicon), _vetted(lexicon.language)
 
     def suits(hedge: Hedge) -> bool:
         return hedge.is_plain or (
-            (hedge.register in tones or (registers is None and hedge.id in mine))
+            (hedge.register == "plain" or hedge.id in mine)
             and voice_of(hedge) in voices
             and hedge.beta.mean <= most
-            and hedge.id not in never
-            and hedge.basis.partition("en:")[2] not in never  # a translation is as unsuitable as its original
+            and hedge.id not in UNSUITED
+            and hedge.basis.partition("en:")[2] not in UNSUITED  # a translation is as unsuitable as its original
         )
 
-    written_forms = (hedge if form is None or hedge.id in mine else form(hedge) for hedge in lexicon)
+    written_forms = (hedge if hedge.id in mine else form(hedge) for hedge in lexicon)
     hedges = tuple(hedge for hedge in written_forms if hedge is not None and suits(hedge))
     if not any(hedge.is_sayable and not hedge.is_plain for hedge in hedges):
-        raise LexiconError(f"no hedge is left: none has a register of {', '.join(tones)} and is allowed")
+        raise LexiconError(f"no hedge is left: none that may be said is {' or '.join(voices)}")
     return replace(lexicon, hedges=hedges)
 
 

@@ -21,7 +21,7 @@ from ...calibration import Beta
 from ...calibration.arrays import FloatArray
 from ...calibration.wasserstein import NODES, quantile_nodes
 from ..errors import LexiconError
-from .entries import Lexicon, Match, Register
+from .entries import Lexicon, Match
 
 # Quantile vectors of a target within microseconds, and exact distances for the few best hedges.
 #
@@ -263,9 +263,7 @@ class Retriever:
         self._search = l1_search(self._nodes if shortlist is None else (alpha / (alpha + beta))[:, None])
         self._remembered = lru_cache(REMEMBERED)(self._ranked)
 
-    def nearest(
-        self, target: Beta, k: int = 5, *, register: Register | None = None, avoid: Collection[str] = frozenset()
-    ) -> tuple[Match, ...]:
+    def nearest(self, target: Beta, k: int = 5, *, avoid: Collection[str] = frozenset()) -> tuple[Match, ...]:
         """The k nearest hedges, best first.
 
         Parameters
@@ -274,8 +272,6 @@ class Retriever:
             The confidence that the wording should convey.
         k : int
             How many, >= 1; fewer are returned where the lexicon has fewer.
-        register : {"plain", "formal", "casual"}, optional
-            The tone of the answer. Among near-ties a hedge of this register comes first.
         avoid : collection of str
             Ids used lately in the conversation: among near-ties they come last, because people tire of one formula. The plain
             assertion is not a formula and is never avoided.
@@ -292,14 +288,14 @@ class Retriever:
         """
         if k < 1:
             raise LexiconError(f"k must be >= 1, got {k}")
-        return self._remembered(target, k, register, frozenset(avoid))
+        return self._remembered(target, k, frozenset(avoid))
 
-    def _ranked(self, target: Beta, k: int, register: Register | None, avoid: frozenset[str]) -> tuple[Match, ...]:
+    def _ranked(self, target: Beta, k: int, avoid: frozenset[str]) -> tuple[Match, ...]:
         query = query_nodes(target)
         candidates, scores = self._candidates(target, query, k)
         reluctance = np.zeros(candidates.size)
-        if register or avoid:
-            reluctance += [self._reluctance(index, register, avoid) for index in candidates.tolist()]
+        if avoid:
+            reluctance += [self._reluctance(index, avoid) for index in candidates.tolist()]
             scores = scores + reluctance
         last = sorted(scores.tolist())[min(k, candidates.size) - 1]
         competing = (scores <= last + 2 * self._error(target)).nonzero()[0]
@@ -323,10 +319,7 @@ class Retriever:
         nearest, _ = self._search(np.array([target.mean]), max(self.shortlist, k))
         return nearest, np.abs(self._nodes[nearest] - query) @ _ONES
 
-    def _reluctance(self, index: int, register: Register | None, avoid: Collection[str]) -> float:
-        """Distance added to a hedge that does not suit: less than a near-tie for its tone, a near-tie for being used lately."""
+    def _reluctance(self, index: int, avoid: Collection[str]) -> float:
+        """Distance added to a hedge: a near-tie for being used lately."""
         hedge = self.hedges[index]
-        if hedge.is_plain:
-            return 0.0
-        unsuited = register is not None and hedge.register != register
-        return NEAR_TIE * (hedge.id in avoid) + NEAR_TIE / 2 * unsuited
+        return NEAR_TIE if hedge.id in avoid and not hedge.is_plain else 0.0

@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from ..audit.engine import is_reachable
 from ..services.reload import ConfigReloader
-from ..services.services import Services, judge_state
+from ..services.services import Services
 from ..types import Json
 from ..upstreams.circuits import WatchedUpstream
 
@@ -56,9 +56,6 @@ async def health(request: Request) -> Response:
         report["background"] = supervisor.report()
     if editors := services.editors.report():
         report["editors"] = editors
-    judge = await anyio.to_thread.run_sync(judge_state, reloader.services.settings)
-    if judge is not None:
-        report["judge"] = judge
     return JSONResponse(report, 503 if dead else 200)
 
 

@@ -5,7 +5,7 @@ Plain functions of a connection that reads one snapshot (`AuditStore.read`).
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -16,15 +16,12 @@ from .engine import Connection
 from .hours import (
     CELLS,
     HOUR_S,
-    MARKER,
-    SERVED_MARKER,
     SUMMED,
     Parts,
     Stretch,
     cell,
     parts_of,
     row_sums,
-    served_marker,
 )
 from .queries import Period, of_route
 from .tables import answers, hour_counts, hour_endings
@@ -125,54 +122,6 @@ def abstained(connection: Connection, period: Period, route: str | None = None) 
     h = hour_endings.c
     sums = sa.select(sa.func.coalesce(sa.func.sum(h.requests), 0)).where(h.status == "abstained")
     return number + int(connection.execute(sums.where(parts.holds(h.hour), *_of_route(h.route, route))).scalar_one())
-
-
-@dataclass(frozen=True, slots=True)
-class Sums:
-    """Number of answers, sum of their raw confidences, and sum of squares."""
-
-    answers: int = 0
-    total: float = 0.0
-    squares: float = 0.0
-
-    def __add__(self, other: Sums) -> Sums:
-        return Sums(self.answers + other.answers, self.total + other.total, self.squares + other.squares)
-
-
-def marker_sums(
-    connection: Connection, period: Period, bucket_s: float, route: str | None = None
-) -> dict[tuple[str, int, str, str], Sums]:
-    """Sums by kind of marker, bucket (`_bucket`), route and marker (`<several>`: more than one).
-
-    `MARKER` is the draft's own marker; `SERVED_MARKER` that of the served answer, a packaged hedge by its id. Answers without a known marker (other
-    languages) are left out.
-    """
-    a, names = answers.c, (answers.c.own_marker.label("own"), served_marker().label("served"))
-    mean = a.raw_alpha / (a.raw_alpha + a.raw_beta)
-    parts = _parts(connection, period, bucket_s)
-    pooled: defaultdict[tuple[str, int, str, str], Sums] = defaultdict(Sums)
-    for stretch in parts.between:
-        keys = (_bucket(a.created_at, period, bucket_s), a.route, *names)
-        rows = sa.select(*keys, sa.func.count(), sa.func.sum(mean), sa.func.sum(mean * mean)).where(
-            a.raw_alpha.is_not(None), a.own_marker.is_not(None), a.route.is_not(None)
-        )
-        rows = rows.where(stretch.holds(a.created_at), *of_route(route))
-        for bucket, of, own, served, *sums in connection.execute(rows.group_by(*keys)):
-            for kind, marker in ((MARKER, own), (SERVED_MARKER, served)):
-                if marker is not None:
-                    pooled[kind, bucket, of, marker] += _sums(*sums)
-    h = hour_counts.c
-    by = (h.kind, _bucket(h.hour + HOUR_S / 2, period, bucket_s), h.route, h.name)
-    counted = sa.select(*by, *(sa.func.sum(column) for column in (h.answers, h.total, h.squares)))
-    counted = counted.where(h.kind.in_((MARKER, SERVED_MARKER)), h.route != "", *_of_route(h.route, route))
-    for kind, bucket, of, marker, *sums in connection.execute(counted.where(parts.holds(h.hour)).group_by(*by)):
-        pooled[kind, bucket, of, marker] += _sums(*sums)
-    return dict(pooled)
-
-
-def _sums(number: Any, total: Any, squares: Any) -> Sums:
-    """Convert sums from the database; PostgreSQL's sums of integers are decimals."""
-    return Sums(int(number), float(total), float(squares))
 
 
 def _of_route(column: sa.ColumnElement[Any], route: str | None) -> tuple[sa.ColumnElement[bool], ...]:

@@ -14,7 +14,6 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
-from ..outcomes import Status
 from .engine import Connection, Engine, transaction
 from .tables import answers, hour_counts, hour_endings, hours
 
@@ -25,16 +24,10 @@ CELLS = 20
 """Number of equal cells of [0, 1] for histograms of mean confidences."""
 PURPOSES = ("answer", "samples", "rewrite", "escalation")
 """Purposes of tokens."""
-MARKER, SERVED_MARKER = "marker", "served"
-"""Kinds of `hour_counts`: answers by the draft's own marker, and by that of the served answer (`served_marker`)."""
 _TOKENS = tuple(f"tokens_{purpose}" for purpose in PURPOSES)
 COSTS = ("cost_answer", "cost_calibration")
 SUMMED = ("requests", *_TOKENS, "duration_ms", *COSTS, "unpriced")
 """The sums over requests with the same outcome, by column of `hour_endings`."""
-_HEDGED = sa.literal_column(f"'{Status.HEDGED}'", sa.String)
-_ABSTAINED = sa.literal_column(f"'{Status.ABSTAINED}'", sa.String)
-_ESCALATED = sa.literal_column(f"'{Status.ESCALATED}'", sa.String)
-"""As literals: PostgreSQL treats an expression with parameters as a different one in GROUP BY."""
 _LOCK = 0x6865_6468
 """The first number of the advisory locks; the second is the hour."""
 _TURNS = {
@@ -108,15 +101,6 @@ def cell(alpha: sa.ColumnElement[Any], beta: sa.ColumnElement[Any]) -> sa.Column
     return sa.case((found >= CELLS, CELLS - 1), else_=found)
 
 
-def served_marker() -> sa.ColumnElement[Any]:
-    """The marker of a served answer (in shadow, of the one that would have been served): the id of our hedge, else the draft's own marker; null if it was
-    not served, its marker is unknown, or it was worded without a single lexicon entry.
-    """
-    a = answers.c
-    unsaid = (a.status == _ABSTAINED) | (a.status == _ESCALATED) | a.own_marker.is_(None)
-    return sa.case((unsaid, sa.null()), (a.status == _HEDGED, a.hedge), else_=a.own_marker)
-
-
 def sum_up_next(engine: Engine, now: float) -> int | None:
     """Sum up the newest hour that has ended and is not summed up. Returns its start in seconds since 1970, or None if all are summed up.
 
@@ -174,8 +158,6 @@ def _sum_up(connection: Connection, hour: int) -> None:
     for kind, name, whose in (
         ("raw", sa.cast(cell(a.raw_alpha, a.raw_beta), sa.String), a.raw_alpha.is_not(None)),
         ("calibrated", sa.cast(cell(a.alpha, a.beta), sa.String), a.alpha.is_not(None)),
-        (MARKER, a.own_marker, a.own_marker.is_not(None)),
-        (SERVED_MARKER, served_marker(), served_marker().is_not(None)),
     ):
         keys = (sa.func.coalesce(a.route, ""), name)
         sums = (sa.func.count(), sa.func.sum(mean), sa.func.sum(mean * mean))

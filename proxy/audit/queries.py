@@ -18,9 +18,9 @@ from sqlalchemy.sql.functions import FunctionElement
 
 from ...calibration.arrays import FloatArray
 from ...calibration.clusters import first_of_each
+from ..outcomes import Status
 from ..types import CLAIM_SIGNAL, Json
 from .engine import Connection, Engine, follows, transaction
-from .hours import served_marker
 from .tables import answers, claim_verdicts, texts, verdicts
 from .verdicts import PICKED
 
@@ -30,6 +30,8 @@ AT_A_TIME = 500
 """Rows in one transaction of a reader of everything."""
 MAX_LABELLED = 20_000
 """Number of newest verdicts for figures; more would only make pages slow."""
+UNWORDED = ""
+"""Wording of an answer that was served in the model's own words."""
 SURPRISES_READ = 500
 """Number of the most surprising answers among which equal ones are counted."""
 SURPRISE_CHARS = 1000
@@ -77,7 +79,7 @@ class LabelledAnswers:
 
     Attributes:
         route, map_id, model, signal: names; None without one.
-        marker, served_marker: marker of the draft, and of the served answer (`hours.served_marker`); None for a claim.
+        wording: id of the hedge that it was served with, `UNWORDED` for the model's own; None for refusals, several hedges and claims.
         asker, question: pseudonyms of whom each was for and of its question; None: not known. Verdicts that share one depend on each other.
         raw, calibrated, perceived: (alpha, beta); NaN in `perceived` if not measured.
         correct: 0..1.
@@ -90,8 +92,7 @@ class LabelledAnswers:
     map_id: NDArray[np.object_]
     model: NDArray[np.object_]
     signal: NDArray[np.object_]
-    marker: NDArray[np.object_]
-    served_marker: NDArray[np.object_]
+    wording: NDArray[np.object_]
     asker: NDArray[np.object_]
     question: NDArray[np.object_]
     raw: tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -114,8 +115,7 @@ class LabelledAnswers:
             self.map_id[chosen],
             self.model[chosen],
             self.signal[chosen],
-            self.marker[chosen],
-            self.served_marker[chosen],
+            self.wording[chosen],
             self.asker[chosen],
             self.question[chosen],
             (self.raw[0][chosen], self.raw[1][chosen]),
@@ -134,9 +134,7 @@ def labelled(connection: Connection, period: Period, route: str | None = None) -
     a, v = answers.c, verdicts.c
     betas = (a.raw_alpha, a.raw_beta, a.alpha, a.beta, a.perceived_alpha, a.perceived_beta)
     statement = (
-        sa.select(
-            *_names(a.own_marker, served_marker()), a.created_at, *betas, v.correct, v.fd_raw, v.fd, v.fd_perceived
-        )
+        sa.select(*_names(_wording()), a.created_at, *betas, v.correct, v.fd_raw, v.fd, v.fd_perceived)
         .join(verdicts, v.answer_id == a.id)
         .where(*_newest(v, period, route))
         .order_by(v.created_at.desc())
@@ -150,7 +148,7 @@ def labelled_claims(connection: Connection, period: Period, route: str | None = 
     a, v, unknown = answers.c, claim_verdicts.c, sa.null()
     betas = (v.raw_alpha, v.raw_beta, v.alpha, v.beta, unknown, unknown)
     statement = (
-        sa.select(*_names(unknown, unknown), a.created_at, *betas, v.correct, v.fd_raw, v.fd, unknown)
+        sa.select(*_names(unknown), a.created_at, *betas, v.correct, v.fd_raw, v.fd, unknown)
         .join(claim_verdicts, v.answer_id == a.id)
         .where(*_newest(v, period, route), a.signal == CLAIM_SIGNAL)
         .order_by(v.created_at.desc(), v.claim)
@@ -159,9 +157,15 @@ def labelled_claims(connection: Connection, period: Period, route: str | None = 
     return _columns(connection.execute(statement).all())
 
 
-def _names(marker: sa.ColumnElement[Any], served: sa.ColumnElement[Any]) -> Sequence[sa.ColumnElement[Any]]:
+def _wording() -> sa.ColumnElement[Any]:
     a = answers.c
-    return a.route, a.map_id, a.model, a.signal, marker, served, a.asker, a.question_hash
+    unsaid = a.status.in_((Status.ABSTAINED, Status.ESCALATED))
+    return sa.case((unsaid, sa.null()), (a.status == Status.HEDGED, a.hedge), else_=UNWORDED)
+
+
+def _names(wording: sa.ColumnElement[Any]) -> Sequence[sa.ColumnElement[Any]]:
+    a = answers.c
+    return a.route, a.map_id, a.model, a.signal, wording, a.asker, a.question_hash
 
 
 def _newest(v: Any, period: Period, route: str | None) -> Sequence[sa.ColumnElement[bool]]:
@@ -178,18 +182,17 @@ def _within(v: Any, period: Period) -> Sequence[sa.ColumnElement[bool]]:
 
 def _columns(fetched: Sequence[Any]) -> LabelledAnswers:
     rows = sorted(fetched[:MAX_LABELLED], key=lambda row: -row.created_at)
-    names = np.array([tuple(row[:8]) for row in rows], dtype=object).reshape(-1, 8)
-    columns = np.array([tuple(row[8:]) for row in rows], dtype=np.float64).reshape(-1, 11).T
+    names = np.array([tuple(row[:7]) for row in rows], dtype=object).reshape(-1, 7)
+    columns = np.array([tuple(row[7:]) for row in rows], dtype=np.float64).reshape(-1, 11).T
     return LabelledAnswers(
         created_at=columns[0],
         route=names[:, 0],
         map_id=names[:, 1],
         model=names[:, 2],
         signal=names[:, 3],
-        marker=names[:, 4],
-        served_marker=names[:, 5],
-        asker=names[:, 6],
-        question=names[:, 7],
+        wording=names[:, 4],
+        asker=names[:, 5],
+        question=names[:, 6],
         raw=(columns[1], columns[2]),
         calibrated=(columns[3], columns[4]),
         perceived=(columns[5], columns[6]),

@@ -1,8 +1,7 @@
 """The review queue: answers of the last month without a verdict, on them or their claims, other than a grader's. For answers under a promise a
 client's volunteered verdict does not count as one, because complaints are not a random sample.
 
-Three orders. `random`: by the random end of the audit id. `spread`: each level of raw confidence as often as it occurs, at random within a level;
-this needs fewer verdicts for a map and leaves all answers equally likely. `mixed`: half at random, a quarter where the map is least sure, a quarter
+Two orders. `random`: by the random end of the audit id. `mixed`: half at random, a quarter where the map is least sure, a quarter
 where a verdict is expected to surprise most. Answers that `mixed` selects by confidence do not represent the route, so they are selected from one
 half of the ids and random ones from the other: neither takes answers from the other, and `is_picked` distinguishes them by id.
 """
@@ -15,16 +14,14 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
 import sqlalchemy as sa
 
-from ...calibration.asking import levels, spread
 from .engine import Connection, transaction
 from .promised import in_sample
 from .tables import answers, claim_verdicts, texts, verdicts
 
-Order = Literal["mixed", "spread", "random"]
-Why = Literal["random", "uncertain", "surprising", "spread"]
+Order = Literal["mixed", "random"]
+Why = Literal["random", "uncertain", "surprising"]
 LOTS = 0.5
 """Share of the ids from which `mixed` draws at random; from the others it selects by confidence."""
 CANDIDATES = 2000
@@ -32,21 +29,6 @@ CANDIDATES = 2000
 _OWN_ID = re.compile("hr_[0-9a-f]{27}")
 MAX_AGE_S = 30 * 86_400.0
 _TURNS: tuple[Why, ...] = ("random", "uncertain", "random", "surprising")
-
-
-@dataclass(frozen=True, slots=True)
-class Level:
-    """Progress of one level of confidence in the order `spread`.
-
-    Attributes:
-        share: share of the route's answers at this level.
-        judged: number of them judged by a person.
-        judged_in_all: number of the route's answers judged by a person.
-    """
-
-    share: float
-    judged: int
-    judged_in_all: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +40,6 @@ class ReviewItem:
         mean: calibrated mean.
         graded: a grader's verdict, if there is one.
         why: the reason why it is in the queue.
-        level: for the order `spread`.
     """
 
     id: str
@@ -71,7 +52,6 @@ class ReviewItem:
     fd_expected: float | None
     graded: float | None
     why: Why
-    level: Level | None = None
 
 
 def is_picked(answer_id: str, order: Order) -> bool:
@@ -94,10 +74,6 @@ def review_queue(
     """
     with transaction(engine) as connection:
         rows = [row for row in _candidates(connection, route) if row["id"] not in skip]
-        if order == "spread":
-            return [
-                _item(row, "spread", level) for row, level in choose_spread(rows, _judged(connection, route), limit)
-            ]
     if order == "random":
         return [_item(row, "random") for row in sorted(rows, key=_lot)[:limit]]
     return [_item(row, why) for row, why in choose(rows, limit)]
@@ -129,42 +105,6 @@ def choose(rows: Sequence[Any], limit: int) -> list[tuple[Any, Why]]:
     return list(chosen.values())
 
 
-def choose_spread(rows: Sequence[Any], judged: Sequence[tuple[str, float]], limit: int) -> list[tuple[Any, Level]]:
-    """Rows (`id`, `route`, `raw_mean`) ordered so that each level of a route's confidence is judged as often as it occurs; `judged` are the route and raw mean of judged answers."""
-    if not rows:
-        return []
-    routes = np.array([row["route"] for row in rows] + [name for name, _ in judged])
-    means = np.array([row["raw_mean"] for row in rows] + [mean for _, mean in judged])
-    level = np.zeros(len(means), np.int64)
-    for name in np.unique(routes):
-        here = routes == name
-        level[here] = level.max() + 1 + levels(means[here])
-    asked = np.arange(len(means)) >= len(rows)
-    lots = np.argsort(np.argsort([_lot(row) for row in rows] + [""] * len(judged), kind="stable"), kind="stable")
-    chosen = []
-    for i in spread(level, asked, lots)[:limit]:
-        here, same = routes == routes[i], level == level[i]
-        progress = Level(float(same.sum() / here.sum()), int((same & asked).sum()), int((here & asked).sum()))
-        chosen.append((rows[i], progress))
-    return chosen
-
-
-def _judged(connection: Connection, route: str | None) -> list[tuple[str, float]]:
-    """Route and raw mean of the answers of the last month that people judged."""
-    a = answers.c
-    statement = (
-        sa.select(a.route, a.raw_alpha, a.raw_beta)
-        .join_from(answers, verdicts)
-        .where(verdicts.c.current, verdicts.c.kind == "human", a.created_at >= time.time() - MAX_AGE_S)
-        .where(a.raw_alpha.is_not(None))
-        .order_by(a.created_at.desc())
-        .limit(CANDIDATES)
-    )
-    if route is not None:
-        statement = statement.where(a.route == route)
-    return [(str(name), alpha / (alpha + beta)) for name, alpha, beta in connection.execute(statement)]
-
-
 def _candidates(connection: Connection, route: str | None) -> list[dict[str, Any]]:
     a, t = answers.c, texts.c
     graded = sa.select(verdicts.c.correct).where(verdicts.c.answer_id == a.id, verdicts.c.current).scalar_subquery()
@@ -176,7 +116,7 @@ def _candidates(connection: Connection, route: str | None) -> list[dict[str, Any
     )
     statement = (
         sa.select(a.id, a.created_at, a.route, a.alpha, a.beta, a.fd_expected, t.question, t.draft, t.answer, t.served)
-        .add_columns(graded.label("graded"), a.raw_alpha, a.raw_beta)
+        .add_columns(graded.label("graded"))
         .join_from(answers, texts)
         .where(a.alpha.is_not(None), a.created_at >= time.time() - MAX_AGE_S, ~people, ~of_claims)
         .where(t.question.is_not(None), t.draft.is_not(None), sa.func.coalesce(a.served_agrees, sa.true()))
@@ -186,19 +126,12 @@ def _candidates(connection: Connection, route: str | None) -> list[dict[str, Any
     if route is not None:
         statement = statement.where(a.route == route)
     rows = connection.execute(statement).mappings()
-    return [
-        dict(row)
-        | {
-            "mean": row["alpha"] / (row["alpha"] + row["beta"]),
-            "raw_mean": row["raw_alpha"] / (row["raw_alpha"] + row["raw_beta"]),
-        }
-        for row in rows
-    ]
+    return [dict(row) | {"mean": row["alpha"] / (row["alpha"] + row["beta"])} for row in rows]
 
 
-def _item(row: dict[str, Any], why: Why, level: Level | None = None) -> ReviewItem:
+def _item(row: dict[str, Any], why: Why) -> ReviewItem:
     answer = row["served"] or row["answer"] or row["draft"]
     kept = {
         name: row[name] for name in ("id", "created_at", "route", "question", "draft", "mean", "fd_expected", "graded")
     }
-    return ReviewItem(answer=answer, why=why, level=level, **kept)
+    return ReviewItem(answer=answer, why=why, **kept)

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from ..types import Json
 from .counts import abstained
 from .engine import Connection
-from .queries import Period, of_route, oldest_first
-from .tables import answers, texts, verdicts
+from .queries import Period, of_route
+from .tables import answers
 
 OWN_WORDS, SERVED = "own words", "served"
 """Wordings of an answer: the model's own, and the served one."""
-WORDINGS = ("answer", "prompt", "question", "samples", "model", "dataset", "correct")
-"""The columns of an export of wordings."""
 MAX_SPOKEN = 20_000
 """Number of newest answers that are read; more would only make pages slow."""
 
@@ -85,36 +80,3 @@ def spoken(connection: Connection, period: Period, route: str | None = None) -> 
         abstained=abstained(connection, period, route),
         complete=len(fetched) <= MAX_SPOKEN,
     )
-
-
-def export_wordings(engine: sa.Engine, *, route: str | None = None, since: float = 0.0) -> Iterator[Json]:
-    """Answers with stored texts, oldest first, for `hedgerow faithfulness --data`: each in the model's own words and as served, with the other samples.
-    Hashed texts are left out.
-
-    Raises:
-        StoreError: the store cannot be read.
-    """
-    a, t, v = answers.c, texts.c, verdicts.c
-    current = (v.answer_id == a.id) & v.current
-    statement = (
-        sa.select(a.route, a.model, t.question, t.draft, t.answer, t.samples, v.correct)
-        .join_from(answers, texts, t.answer_id == a.id)
-        .outerjoin(verdicts, current)
-        .where(a.alpha.is_not(None), a.created_at >= since, a.store_text.in_(("full", "redacted")), *of_route(route))
-    )
-    for rows in oldest_first(engine, statement):
-        for row in rows:
-            yield from _wordings(row)
-
-
-def _wordings(row: Any) -> Iterator[Json]:
-    others = [text for text in row.samples or () if text]
-    if row.draft in others:
-        others.remove(row.draft)  # the answer is not compared with itself
-    if not others or row.draft is None:
-        return
-    known = {"question": row.question or "", "samples": others, "model": row.model or "", "dataset": row.route or ""}
-    known["correct"] = None if row.correct is None else row.correct >= 0.5
-    for name, text in ((OWN_WORDS, row.draft), (SERVED, row.answer)):
-        if text is not None:
-            yield {"answer": text, "prompt": name} | known

@@ -16,7 +16,6 @@ from typing import Protocol, TypeVar
 
 from ..computing import compute
 from ..errors import StepFailed
-from ..outcomes import Reason
 from ..types import Clustering
 from ..upstreams.asking import ClustererFactory, RouteContext
 from .normal import Normal, read_question
@@ -147,8 +146,7 @@ class JudgedClusterer:
         pairs = [(index[a], index[b]) for a, b in undecided]
         try:
             judgements = await self._judge.judge(question, [texts[key] for key in keys], pairs)
-            is_late = all(judgement.decided_by == Reason.JUDGE_LATE for judgement in judgements)
-            self._told(Reason.JUDGE_LATE if is_late else None)
+            self._told(None)
         except StepFailed as failure:
             if self._strict:
                 raise

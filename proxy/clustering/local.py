@@ -62,7 +62,7 @@ class LocalJudge:
     """
 
     def __init__(
-        self, folder: Path = FOLDER, *, threads: int = THREADS, step: str = "cluster", reason: Reason = Reason.NO_JUDGE
+        self, folder: Path = FOLDER, *, threads: int = THREADS, step: str = "cluster", reason: Reason = Reason.NO_MODEL
     ) -> None:
         self._step, self._reason = step, reason
         self._threads = threads

@@ -134,10 +134,9 @@ def factory(
     The model is asked once per long answer, at temperature 0. None: the route's own upstream, the model of the request.
     """
     judge, options = context.route.judge, {"temperature": 0.0}
-    prompting = Prompting(context.upstream(upstream), "confidence", Reason.JUDGE_UNREACHABLE, model, options)
-    budget_s = judge.budget_s if "budget_s" in judge.model_fields_set else BUDGET_S
+    prompting = Prompting(context.upstream(upstream), "confidence", Reason.MODEL_UNREACHABLE, model, options)
     return lambda asker, spent: kind(
-        prompting.text(asker, spent), budget_s=budget_s, strict=judge.strict, told=context.judged
+        prompting.text(asker, spent), budget_s=judge.budget_s, strict=judge.strict, told=context.judged
     )
 
 

@@ -25,8 +25,6 @@ SIGNALS = table(
 JUDGES = table(
     Kind("rules", "rules alone", f"{_CLUSTERING}.clusterer:build"),
     Kind("local", "words of a short answer in a long one after the rules", f"{_CLUSTERING}.likely:build"),
-    Kind("embeddings", "sentence embeddings after the rules", f"{_CLUSTERING}.prior:build"),
-    Kind("nli", "a cross-encoder after the rules", f"{_CLUSTERING}.nli:build"),
     Kind("llm", "one call to a language model after the rules", f"{_CLUSTERING}.llm:build"),
 )
 """`build(context)` returns a function (request, callback for token usage) -> clusterer."""
@@ -35,10 +33,8 @@ REWRITERS = table(
     Kind("auto", "`editor`, while its model replies as asked, else `local`", f"{_REWRITING}.local:LocalRewriter"),
     Kind("editor", "a chat model that replies with edits and notes", f"{_REWRITING}.local:LocalRewriter"),
     Kind("local", "no model call", f"{_REWRITING}.local:LocalRewriter"),
-    Kind("direct_beta", "the paper's baseline without retrieval", f"{_REWRITING}.baselines:build_direct_beta"),
-    Kind("hedged_qa", "the paper's baseline without a signal", f"{_REWRITING}.baselines:build_hedged_qa"),
 )
-"""A baseline's `build(context)` returns a function (request) -> rewriter. The others are made for every route: `services/factories.py`."""
+"""Made for every route: `services/factories.py`."""
 
 UPSTREAMS = table(
     Kind("openai", "a server that speaks the OpenAI protocol", "hedgerow.proxy.config.upstreams:HttpUpstream"),

@@ -85,17 +85,6 @@ class SampleCacheSettings(Section):
     its own `api_key`. Everything that it sees must be equal in any case."""
 
 
-class Adaptive(Section):
-    """Adaptive drawing: the route's active map of the kind `adaptive` decides whether further answers are worth their price (docs/sampling.md).
-    Without such a map all `n` are drawn.
-    """
-
-    price: Annotated[float, Field(gt=0, lt=1)] | None = None
-    """Expected decrease of the Brier score that each further answer must bring. Unset: the map's own price, chosen by `hedgerow fit --samples`."""
-    full_share: Annotated[float, Field(ge=0, le=1)] = 0.05
-    """Random share of requests for which all `n` answers are drawn, to fit the map again and to check it."""
-
-
 class Sampling(Section):
     """How answers are drawn."""
 
@@ -115,46 +104,27 @@ class Sampling(Section):
     as few words as possible, and the draft is a separate call with the client's unchanged request. It counts as one of the `n`, the
     confidence is that of its group, and a long draft is worded like a short one. A map is fitted for one of the two."""
     stop_early: bool = False
-    """Whether to draw answers in batches until further ones would hardly change the confidence. This saves answers but takes several calls in
+    """Whether to draw answers three at a time until further ones would change the confidence by .2 at most, with 95 % probability. This saves answers but takes several calls in
     sequence: useful if every answer is a separate call, rarely if one call returns all `n` (docs/evidence.md)."""
-    batch: Annotated[int, Field(ge=1, le=100)] = 3
-    """With `stop_early` or `adaptive`: number of answers drawn at a time."""
-    tolerance: Annotated[float, Field(ge=0, le=1)] = 0.2
-    """With `stop_early`: drawing stops when the confidence would change by at most this, with 95 % probability."""
-    adaptive: Adaptive | None = None
-    """Adaptive drawing, at most `batch` answers at a time, starting with one. Unset: `n` answers, or by `stop_early`."""
     share: bool = True
     """Whether equal concurrent requests of one client share their answers. Requests with tools and `stream: append` never do."""
     cache: SampleCacheSettings | None = None
     """Cache the answers for later equal requests. Unset: no cache."""
-
-    @property
-    def in_batches(self) -> bool:
-        """Whether answers are drawn in batches, one after the other."""
-        return self.stop_early or self.adaptive is not None
-
-    @property
-    def least(self) -> int:
-        """Fewest answers for measuring a confidence."""
-        return self.min_n if self.adaptive is None else 1
 
 
 class Judge(Section):
     """The judge of same meaning, for pairs of answers that the rules do not decide."""
 
     model: str | None = None
-    """`nli`: name or folder of a cross-encoder (required). `embeddings`: a sentence-transformers model; unset: the int8 MiniLM of the extra
-    `semantic`. `llm`: the model to ask; unset: the model of the request."""
+    """`llm`: the model to ask. Unset: the model of the request."""
     upstream: str | None = None
     """`llm`: upstream of the judge. Unset: the route's own."""
-    budget_s: Annotated[float, Field(gt=0)] = 2.0
-    """`nli`: seconds for one request; later pairs count as different, and as `judge_late` in the audit. For `claims`: seconds for the claims of a
-    long answer; later claims are measured by words alone. Unset: 20 seconds with `claims: llm` and `stated`."""
-    claims: Literal["auto", "local", "llm", "stated", "none"] = "none"
+    budget_s: Annotated[float, Field(gt=0)] = 20.0
+    """Seconds for the call about the claims of a long answer; after them words alone measure."""
+    claims: Literal["llm", "stated", "none"] = "none"
     """What measures the claims of long answers beside the words that the other answers share with them: `stated`, one call in which the model that
-    answered finds and rates its own claims; `llm`, one call in which `model` at `upstream` reads the other answers; `local`, the shipped judge, which reads
-    them too (English; extra `judge`); `none`, nothing; `auto`, the shipped judge if the extra is installed. A map for claims is fitted for one of
-    these."""
+    answered finds and rates its own claims; `llm`, one call in which `model` at `upstream` reads the other answers; `none`,
+    nothing. A map for claims is fitted for one of these."""
     strict: bool = False
     """Whether a failing judge fails the step. Otherwise its pairs count as different, and as `judge_failed` in the audit."""
 
@@ -171,13 +141,10 @@ class ReaderModel(Section):
 class Linguistic(Section):
     """The reader that rates how sure an answer sounds, for `signal: linguistic`."""
 
-    reader: Literal["local", "embeddings", "models"] = "local"
-    """`local`: the lexicon's own reader, without a model. `embeddings`: the same for hedged sentences, and sentence embeddings for how assertive
-    the whole text is (English; extra `semantic`). `models`: language models are asked for a number (RALC D.1)."""
+    reader: Literal["local", "models"] = "local"
+    """`local`: the lexicon's own reader, without a model. `models`: language models are asked for a number (RALC D.1)."""
     models: tuple[ReaderModel, ...] = ()
     """`models`: the models to ask. Empty: the route's own upstream with the model of the request."""
-    passes: Annotated[int, Field(ge=1, le=20)] = 3
-    """`models`: number of times each is asked for each answer."""
 
 
 class Entailment(Section):
@@ -196,8 +163,7 @@ class Rewriting(Section):
     by: RewriterName = "auto"
     """Who words an answer below a confidence of .8. `auto`: an editor, a chat model that is asked once for edits and notes, if it has replied as asked
     when it was tried (at the start, or by the first answer), else the local way; an `embedded` model is not tried. `editor`: the same without a trial.
-    `local`: no model is called. What an editor does not do, because it is late, cannot be read or is refused by the guard, the local way does. `direct_beta` and `hedged_qa` are
-    the paper's baselines, for experiments."""
+    `local`: no model is called. What an editor does not do, because it is late, cannot be read or is refused by the guard, the local way does."""
     upstream: str | None = None
     """Upstream of the editor. Unset: the route's own."""
     model: str | None = None
@@ -206,13 +172,9 @@ class Rewriting(Section):
     """Seconds to wait for an editor's reply; less where `deadline_s` leaves less."""
     max_tokens: Annotated[int, Field(ge=1)] = 1000
     """Most tokens of an editor's reply. A usual one has about sixty; a reasoning model needs more."""
-    k: Annotated[int, Field(ge=1, le=50)] = 5
-    """Number of retrieved hedges (RALC 5.3.1)."""
-    shortlist: Annotated[int, Field(ge=1, le=10_000)] = 30
-    """Number of hedges shortlisted by their mean before ranking by 1-Wasserstein distance (RALC 5.3.1)."""
     by_sentence_from: Annotated[int, Field(ge=0)] = 3
     """An answer with at least this many sentences of running text is long: confidence is measured claim by claim (signal `consistency`), and each
-    sentence is worded at its own confidence. 0: never. The two baselines always word an answer as one."""
+    sentence is worded at its own confidence. 0: never."""
     hedge_uncalibrated_sentences: bool = False
     """Hedge sentences of long answers even if no map for them (signal `consistency`) is active. Off: such an answer stays plain, with the reason
     `not_measured`, because an uncalibrated confidence does not justify a hedge."""
@@ -221,21 +183,9 @@ class Rewriting(Section):
     languages: tuple[Annotated[str, Field(pattern=r"^[a-z]{2}$")], ...] = ("en",)
     """Languages in which answers are hedged; answers in others stay unchanged, with the reason `unknown_language`. English hedges were rated by
     thousands of people. The German, French and Spanish ones are translations that native speakers have not rated."""
-    wordings: Literal["vetted", "all"] = "vetted"
-    """Hedges to use: `vetted` is a short list of wordings suitable for a product ("probably", "it appears", "may"), `all` the whole lexicon. Entries
-    of the route's own lexicon are used in both."""
     voice: Literal["auto", "first_person", "impersonal"] = "auto"
     """Voice: `first_person` uses "I think", `impersonal` only if the answer itself says "I". `auto`: an editor writes in the first person, the local way
     impersonally."""
-    register_: Annotated[Literal["neutral", "formal", "casual"], Field(alias="register")] = "neutral"
-    """Tone. `formal` adds "in all probability", `casual` adds "maybe" and "I reckon"; these are preferred among equally near hedges."""
-    boosters: bool = False
-    """Whether an answer may sound surer than a plain assertion ("without a doubt")."""
-    registers: tuple[Literal["plain", "formal", "casual"], ...] | None = None
-    """Tones of lexicon entries to use. Unset: those implied by `register`; `plain` and `formal` for `wordings: all`; all entries of the route's
-    own lexicon while `register` is `neutral`."""
-    never: tuple[str, ...] | None = None
-    """Ids of hedges that are never used. Unset: the shipped list of hedges that contradict the answer, overstate it or invent evidence."""
     word_at: Literal["mean", "lower"] = "mean"
     """Confidence at which a short answer is worded: the calibrated `mean`, or the `lower` end of its interval (`confidence_interval`), which is
     lower the fewer labels the map had there."""
@@ -249,7 +199,7 @@ class Rewriting(Section):
     def _renamed(cls, given: Any) -> Any:
         """Say what a key of earlier versions is called now."""
         if isinstance(given, Mapping) and "rewriter" in given:
-            raise ValueError("rewriter is now by: local (was template), editor (was decide or llm), or a baseline")
+            raise ValueError("rewriter is now by: local (was template) or editor (was decide or llm)")
         return given
 
 
@@ -324,10 +274,6 @@ class Grading(Section):
     """Upstream of the grader. Unset: the route's own. Prefer a stronger model: a model is a poor judge of itself."""
     model: str | None = None
     """Model of the grader. Unset: the model of the request."""
-    max_pending: Annotated[int, Field(ge=1)] = 100
-    """Maximum number of answers waiting for a grade; further ones are not graded."""
-    calls: Annotated[int, Field(ge=1)] = 2
-    """Maximum number of parallel calls to the grader."""
 
 
 class Expose(Section):
@@ -375,7 +321,7 @@ class Route(Section):
     """Whether the header `x-hedgerow-mode` may set another mode for one request."""
     equivalence: JudgeName = "rules"
     """How to decide which answers mean the same: by `rules` alone, or by rules and then a judge: `local` compares a short and a long answer by
-    fitted word weights (English, no model), `embeddings` uses sentence embeddings, `nli` a cross-encoder, `llm` one call to a language model."""
+    fitted word weights (English, no model), `llm` makes one call to a language model."""
     judge: Judge = Judge()
     """The judge of `equivalence`, unless that is `rules`; and the judge of claims."""
     signal: SignalName = "semantic"

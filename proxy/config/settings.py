@@ -219,9 +219,9 @@ class Drift(Section):
 class ReviewSettings(Section):
     """The queue of answers for people to review (docs/drift.md)."""
 
-    order: Literal["mixed", "spread", "random"] = "mixed"
-    """Order of the queue. `mixed`: in turn a random answer, one near a confidence of one half, and one whose verdict may surprise. `spread`: each
-    level of confidence as often as it occurs, which needs fewer verdicts for a map than random order. `random`: random order."""
+    order: Literal["mixed", "random"] = "mixed"
+    """Order of the queue. `mixed`: in turn a random answer, one near a confidence of one half, and one whose verdict may surprise. `random`: random
+    order."""
 
 
 class Log(Section):
@@ -395,12 +395,6 @@ def _unknown_upstream(route: Route, upstreams: Collection[str]) -> str | None:
     return next(faults, None)
 
 
-def _nli_without_model(route: Route) -> str | None:
-    if route.equivalence != "nli" or route.judge.model is not None:
-        return None
-    return "judge.model is unset; `equivalence: nli` needs a cross-encoder's name or folder"
-
-
 def _redis_without_url(route: Route) -> str | None:
     cache = route.sampling.cache
     if cache is None or cache.store != "redis" or cache.url is not None:
@@ -445,7 +439,6 @@ def _calls_not_measured(route: Route) -> str | None:
 
 
 _ROUTE_RULES: tuple[Callable[[Route], str | None], ...] = (
-    _nli_without_model,
     _escalates_to_nobody,
     _calls_not_measured,
     _redis_without_url,

@@ -37,7 +37,7 @@ from ..audit.verdicts import MAX_VERDICTS, PICKED, Verdict, VerdictResult
 from ..config import Mode, Route, Settings
 from ..config.reading import in_words
 from ..errors import ProxyError, StoreError
-from ..monitoring import faithful, figures, markers
+from ..monitoring import faithful, figures, wordings
 from ..monitoring.diagrams import Points, map_curve
 from ..monitoring.drift import RouteHealth
 from ..monitoring.figures import ArmComparison, Hindsight, comparison, hindsight, today_of
@@ -155,7 +155,7 @@ class Overview:
     claims: figures.ClaimFigures
     claim_diagrams: list[Any]
     faithful: dict[str, faithful.Voice]
-    markers: list[markers.MarkerDrift]
+    wordings: list[wordings.WordingFigures]
     surprises: list[Json]
     alarms: list[Alarm]
     complete: bool
@@ -243,7 +243,7 @@ def overview(
         claims=figures.claim_figures(claims),
         claim_diagrams=figures.diagrams(claims),
         faithful=faithful.voices(said),
-        markers=markers.drift_of_markers(connection, buckets.period, labelled, route),
+        wordings=wordings.by_wording(labelled),
         surprises=queries.surprises(connection, buckets.period, route, limit=3),
         alarms=[alarm for alarm in alarms if route in (None, alarm.route)],
         complete=labelled.complete,

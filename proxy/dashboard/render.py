@@ -48,7 +48,6 @@ TERMS = {
     "concentration": "How narrow the distribution is, alpha + beta: as if so many answers had been observed.",
     "decisiveness": "How sure an answer sounds: 1 without a hedge, else the confidence that people perceive in its words.",
     "cMFG": "Conditional mean faithfulness: 1 - |decisiveness - confidence|, averaged within ten bins of confidence and then over bins. 1 is perfect; answers that never hedge get about 0.5.",
-    "MIC": "Marker internal confidence: the mean raw confidence of the answers that bear this marker.",
     "guard": "The check that a rewrite changes how sure the answer sounds, and nothing else.",
     "e-process": "Evidence that the map no longer fits, as a natural logarithm. It may be looked at any time without raising false alarms.",
     "map": "Corrects a route's raw confidence. Green: it fits. Yellow: needs attention. Grey: there is none yet.",

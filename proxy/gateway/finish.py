@@ -13,7 +13,7 @@ from ..config import StoreText
 from ..errors import StoreError, StoreUnavailable
 from ..monitoring.metrics import Metrics
 from ..outcomes import Status
-from ..pipeline.result import Result, beta_figures, claim_row, drawing_figures, edited_outcome, sentence_figures
+from ..pipeline.result import Result, beta_figures, claim_row, edited_outcome, sentence_figures
 from ..services.services import Services
 from ..services.verdicts import consider
 from ..types import Json, Key
@@ -201,7 +201,7 @@ def _figures(result: Result, response_id: str | None) -> Row:
     if (perceived := result.perceived_confidence) is not None:
         row |= {"perceived_alpha": perceived.alpha, "perceived_beta": perceived.beta}
     if (own := result.own) is not None:
-        row |= {"own_alpha": own.alpha, "own_beta": own.beta, "own_marker": result.own_marker}
+        row |= {"own_alpha": own.alpha, "own_beta": own.beta}
     if result.rewording is not None:
         row |= {"hedge": result.rewording.hedge, "rewriter": result.rewording.rewriter}
     return row
@@ -210,7 +210,7 @@ def _figures(result: Result, response_id: str | None) -> Row:
 def story(result: Result) -> Json:
     """The work step by step, without texts, for the dashboard's page of one request."""
     steps: Json = {"timings_ms": {name: round(ms, 3) for name, ms in result.timings_ms.items()}}
-    steps |= {"detail": result.detail} | drawing_figures(result)
+    steps |= {"detail": result.detail}
     if result.cause is not None:
         steps["cause"] = result.cause
     if result.job.over_budget:

@@ -12,7 +12,6 @@ from ..pipeline.result import (
     Result,
     beta_figures,
     claim_figures,
-    drawing_figures,
     field_figures,
     sentence_figures,
 )
@@ -111,7 +110,7 @@ def _samples(result: Result) -> Json:
     samples: Json = {}
     if result.clustering is not None:
         sizes = [len(cluster) for cluster in result.clustering.clusters]
-        samples |= {"samples": len(drawn.compared), "clusters": sizes} | drawing_figures(result)
+        samples |= {"samples": len(drawn.compared), "clusters": sizes}
     if cut_off := sum(drawn.samples[i].finish_reason == "length" for i in drawn.compared):
         samples["truncated"] = cut_off
     if result.job.over_budget:

@@ -1,6 +1,6 @@
 """A language model's verdicts on a random share of answers, made in the background and marked as a grader's.
 
-A grader's verdict counts only if nobody else has given one. At most `max_pending` answers wait; further ones are not graded.
+A grader's verdict counts only if nobody else has given one. At most `MAX_PENDING` answers wait; further ones are not graded.
 """
 
 from __future__ import annotations
@@ -35,6 +35,11 @@ _VERDICTS = {"correct": 1.0, "incorrect": 0.0, "unsure": None}
 Ask = Callable[[Asker, str], Awaitable[str]]
 """(request, prompt) -> reply of the grader's model."""
 
+MAX_PENDING = 100
+"""Answers of a route that wait for a grade; further ones are not graded."""
+CALLS = 2
+"""Calls to a grader at once."""
+
 
 class RouteGrader:
     """The grader of one route.
@@ -44,20 +49,17 @@ class RouteGrader:
         pending: number of answers waiting for a grade or being graded.
     """
 
-    def __init__(
-        self, ask: Ask, *, model: str | None, share: float, max_pending: int, calls: int, rng: random.Random
-    ) -> None:
+    def __init__(self, ask: Ask, *, model: str | None, share: float, rng: random.Random) -> None:
         self.model = model
         self._ask = ask
         self._share = share
-        self._max_pending = max_pending
-        self._turns = asyncio.Semaphore(calls)
+        self._turns = asyncio.Semaphore(CALLS)
         self._rng = rng
         self.pending = 0
 
     def takes(self) -> bool:
         """Whether to grade the next answer: decided by the share and the number waiting, never by the answer."""
-        return self._rng.random() < self._share and self.pending < self._max_pending
+        return self._rng.random() < self._share and self.pending < MAX_PENDING
 
     async def grade(self, request: Asker, answer: str) -> float | None:
         """1 right, 0 wrong; None if the model is unsure, cannot be asked, or replies something else."""

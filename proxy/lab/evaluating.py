@@ -20,7 +20,7 @@ from .rows import Row, Sampled, read_rows
 
 AUROC = "auroc_change"
 """Key of a document for the map's change of the AUROC, whose two values are at its top level."""
-COMPARED_KINDS = tuple(kind for kind in KINDS if kind not in ("local", "adaptive"))
+COMPARED_KINDS = tuple(kind for kind in KINDS if kind != "local")
 """Maps of the confidence alone; a local map also depends on the question and is compared by `hedgerow regimes`."""
 
 

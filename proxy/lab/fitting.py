@@ -143,7 +143,6 @@ def refit_route(
     *,
     kind: str,
     since: float,
-    train_fraction: float,
     version: str | None,
     claims: bool = False,
 ) -> RouteRefit:
@@ -170,7 +169,7 @@ def refit_route(
     in_use = max(maps.of_route(route, signal).values(), key=lambda active: answers.get(active.version, 0))
     result = refit(
         labelled.raw_alpha[order], labelled.raw_beta[order], labelled.correct[order], in_use.map,
-        kind=kind, train_fraction=train_fraction, drawn=labelled.picked[order] == 0.0, rng=np.random.default_rng(0),
+        kind=kind, drawn=labelled.picked[order] == 0.0, rng=np.random.default_rng(0),
         groups=together(labelled)[order], senders=labelled.sender[order], signal=signal, model=route.model or "",
     )  # fmt: skip
     name = version or version_of(result.fitted, kind, route.name, *(["claims"] if claims else []))

@@ -18,15 +18,12 @@ from ...lexicon.reading.local import read as read_answer
 from ...lexicon.text.claims import Claim
 from ..clustering import asked_support, stated_support
 from ..clustering.clusterer import JudgedClusterer, RuleClusterer
-from ..clustering.judged_support import JudgedSupport
 from ..clustering.likely import LikelyPairs
-from ..clustering.local import LocalJudge, missing
 from ..clustering.stated_support import RatedSupport
 from ..clustering.support import SentenceSupport, beta_of
 from ..config import Route, Settings
 from ..config.kinds import JUDGES
 from ..config.reading import in_words
-from ..errors import InputError
 from ..pipeline.claims import claims_of
 from ..protocols import Clusterer, FindsClaims, Supporter
 from ..services.services import open_upstream
@@ -37,8 +34,6 @@ from ..upstreams.asking import ClustererFactory, RouteContext, SupporterFactory
 Model = TypeVar("Model", bound=BaseModel)
 Texts = Annotated[list[str], Field(min_length=1)]
 JudgeKind = Literal["none", "local", "llm"]
-LOCAL_BUDGET_S = 60.0
-"""Time budget in seconds for one row: nobody waits for an answer here."""
 
 
 class BadInput(ValueError):
@@ -103,27 +98,9 @@ def by_rules_and_words() -> Judging:
 
 
 def by_local_judge() -> Judging:
-    """Rules, then words for a short answer in a long one; claims are read by the shipped judge.
-
-    The latter raises InputError if the judge cannot run here.
-    """
-    clusterer = JudgedClusterer(LikelyPairs())
-    return Judging(lambda _asker, _spent: clusterer, lambda _asker, _spent: _reads_claims())
-
-
-def _reads_claims() -> JudgedSupport:
-    return JudgedSupport(shipped_judge(step="confidence"), budget_s=LOCAL_BUDGET_S)
-
-
-def shipped_judge(step: str = "cluster") -> LocalJudge:
-    """The shipped judge; `step` is named in its later errors.
-
-    Raises:
-        InputError: it cannot run here.
-    """
-    if (lacking := missing()) is not None:
-        raise InputError(f"--judge local: {lacking}")
-    return LocalJudge(step=step)
+    """Rules, then words for a short answer in a long one; claims by shared words."""
+    clusterer, supporter = JudgedClusterer(LikelyPairs()), SentenceSupport()
+    return Judging(lambda _asker, _spent: clusterer, lambda _asker, _spent: supporter)
 
 
 @asynccontextmanager

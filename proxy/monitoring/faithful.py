@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
@@ -20,7 +19,6 @@ from ..audit.spoken import OWN_WORDS, SERVED, SpokenAnswers
 from ..types import Json
 from .figures import inside, stretches
 
-Against = Literal["calibrated", "raw"]
 MIN_ANSWERS = 20
 """Fewest answers that an estimate is made from."""
 RESAMPLES = 200
@@ -37,9 +35,9 @@ class Voice:
     curve: DecisivenessCurve
 
 
-def columns(spoken: SpokenAnswers, against: Against = "calibrated") -> Mapping[str, tuple[FloatArray, FloatArray]]:
+def columns(spoken: SpokenAnswers) -> Mapping[str, tuple[FloatArray, FloatArray]]:
     """(decisiveness, confidence) for each wording; for the model's own words only where they were measured."""
-    confidence = spoken.calibrated if against == "calibrated" else spoken.raw
+    confidence = spoken.calibrated
     known = ~np.isnan(spoken.own)
     return {
         PLAIN: (np.ones(confidence.size), confidence),
@@ -48,9 +46,9 @@ def columns(spoken: SpokenAnswers, against: Against = "calibrated") -> Mapping[s
     }
 
 
-def voices(spoken: SpokenAnswers, against: Against = "calibrated", resamples: int = RESAMPLES) -> dict[str, Voice]:
+def voices(spoken: SpokenAnswers, resamples: int = RESAMPLES) -> dict[str, Voice]:
     """Every wording with enough answers."""
-    by_voice = columns(spoken, against).items()
+    by_voice = columns(spoken).items()
     return {name: voice(*pair, resamples) for name, pair in by_voice if pair[0].size >= MIN_ANSWERS}
 
 

@@ -21,7 +21,7 @@ from ..rewriting.editor_prompt import Rated, Task
 from ..rewriting.edits import Edit
 from ..rewriting.local import worded_sentences
 from ..rewriting.policy import BANDS, Claimed, band_of, is_unmarked
-from ..rewriting.wordings import SPEAKERS
+from ..rewriting.wordings import RETRIEVED, SPEAKERS
 from ..types import EDITOR, NO_TOKENS, Rewording, Rewrite, RewriteRequest, Usage
 from .job import Job, last_messages
 from .result import Run
@@ -139,7 +139,7 @@ def _rated(claim: Claimed, draft: str, spans: Sequence[tuple[int, int]]) -> Rate
 
 def hedges_for(job: Job, wording: RouteWording, language: str | None, target: Beta) -> tuple[Match, ...]:
     """The k hedges nearest to a confidence: of the answer's language where it has a lexicon, else the English ones, which show the strength."""
-    k = job.route.rewriting.k
+    k = RETRIEVED
     if language in known() and language != "en":
         return Retriever(offered(load(language=language), voices=SPEAKERS["auto"]), None).nearest(target, k)
     return wording.retriever.nearest(target, k)

@@ -8,11 +8,11 @@ import asyncio
 from collections.abc import Iterable, Mapping
 
 from ...calibration import Beta
-from ...lexicon.perception.markers import marker_of
 from ...lexicon.reading.local import read
 from ..clustering.rules import judge_pair
 from ..computing import compute
 from ..config import Route
+from ..rewriting.wordings import RETRIEVED
 from ..types import RewriteRequest, Sample
 from .claims import claims_of, statements
 from .eligibility import comparable, draft_reason, skip_reason
@@ -38,6 +38,5 @@ def _rehearse(route: Route, pipeline: RoutePipeline) -> None:
     comparable([DRAFT, DRAFT], 2)
     reading = read(DRAFT, QUESTION)
     statements(reading, claims_of(reading))
-    marker_of(DRAFT)
-    hedges = pipeline.retriever.nearest(TARGET, route.rewriting.k, hedges_in(DRAFT))
+    hedges = pipeline.retriever.nearest(TARGET, RETRIEVED, hedges_in(DRAFT))
     pipeline.local.word(RewriteRequest(QUESTION, DRAFT, TARGET, hedges, language="en"), reading)

@@ -22,7 +22,6 @@ from ..types import (
     ClaimConfidence,
     Clustering,
     Completion,
-    Drawing,
     Json,
     Promised,
     Rewording,
@@ -36,7 +35,6 @@ from .job import Job
 if TYPE_CHECKING:
     from ...calibration.maps.local import Place
     from ..errors import ProxyError
-    from .placing import Embeddings
 
 Source = Literal["upstream", "shared", "cache"]
 Reply = tuple[Json, Json]
@@ -141,7 +139,6 @@ class _Known(NamedTuple):
     Attributes:
         reason: a code of `Reason`, or the upstream's own code.
         detail: a sentence for the operator.
-        drawing: how the adaptive map chose the number of answers; None on other routes, and if another request drew them.
         clustering: a partition of the compared answers (its index i is `drawn.samples[drawn.compared[i]]`).
         claims: the claims of a long draft, or the fields of a JSON answer, each with its confidence.
         held_against: indices of the samples with which claims were compared, in the order of `ClaimConfidence.borne_out`.
@@ -155,7 +152,6 @@ class _Known(NamedTuple):
         served_agrees: whether `served` means the same as the draft.
         perceived: perceived confidence of the final text, if nothing was reworded.
         own: perceived confidence of the draft before any rewording.
-        own_marker: standardised name of the draft's epistemic marker, `<no_hedge>` or `<several>`; None if it is not English.
         cause: what the network said, if a call of the upstream failed; for operators.
         relayed: tokens of an answer that was passed through, if they are counted for a named key's limits or for a budget.
         asked: tokens of each judge call.
@@ -171,7 +167,6 @@ class _Known(NamedTuple):
     reason: str | None = None
     detail: str | None = None
     drawn: Drawn = NOTHING_DRAWN
-    drawing: Drawing | None = None
     clustering: Clustering | None = None
     confidence: Confidence | None = None
     claims: tuple[ClaimConfidence, ...] = ()
@@ -187,7 +182,6 @@ class _Known(NamedTuple):
     served_agrees: bool | None = None
     perceived: Beta | None = None
     own: Beta | None = None
-    own_marker: str | None = None
     cause: str | None = None
     relayed: Usage = NO_TOKENS
     asked: tuple[Usage, ...] = ()
@@ -285,14 +279,12 @@ class Run:
     Attributes:
         job: the request.
         step_name: the step under way, or the last one.
-        embedded: embeddings of the question that maps have requested so far.
         came: the answer that the client already has, if it counts as one of the samples (shadow).
     """
 
     def __init__(self, job: Job, served: str | None = None, watch: Callable[[], None] = lambda: None) -> None:
         self.job, self.step_name = job, "sample"
         self.came: Json | None = None
-        self.embedded: Embeddings = {}
         self._served, self._watch = served, watch
         self._timings_ms: dict[str, float] = {}
         self._begun_ns: dict[str, int] = {}
@@ -308,7 +300,7 @@ class Run:
 
     def take(self, job: Job) -> None:
         """Start again with a more complete job."""
-        self.job, self._result, self.embedded = job, None, {}
+        self.job, self._result = job, None
 
     def pass_on(self, reason: str) -> Result:
         """End with the upstream's answer unchanged."""
@@ -372,15 +364,6 @@ class Run:
         finally:
             self._timings_ms[name] = self._timings_ms.get(name, 0.0) + (time.perf_counter() - start) * 1e3
             self._watch()
-
-
-def drawing_figures(result: Result) -> Json:
-    """Adaptive drawing in the `hedgerow` field and the audit; {} if it was not used."""
-    drawing = result.drawing
-    if drawing is None:
-        return {}
-    figures = {"drawn": len(result.drawn.choices), "of": drawing.of, "price": drawing.price, "full": drawing.full}
-    return {"drawing": figures | {"propensity": drawing.propensity, "fallback": drawing.fallback}}
 
 
 def beta_figures(beta: Beta | None) -> Json | None:

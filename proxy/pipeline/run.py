@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 
 import structlog
 
-from ...lexicon.perception.markers import SEVERAL, marker_of
 from ...lexicon.reading.local import read
 from ...lexicon.reading.reading import Reading
 from ...lexicon.text.language import known_language_of
@@ -157,12 +156,12 @@ def _degrade(run: Run, error: Exception, expired: bool) -> ProxyError:
     if isinstance(error, StepFailed):
         run.end(status, error.reason, str(error))
     else:
-        run.end(status, Reason(f"{run.step_name}_fault"), type(error).__name__)
+        run.end(status, Reason.STEP_FAULT, f"{run.step_name}: {type(error).__name__}")
     return Internal("no answer could be drawn", code=run.result.reason)
 
 
 async def _perceived(result: Result, reader: Reader) -> dict[str, Any]:
-    """Fields of `Result` on the perceived confidence of an answer that has a confidence: of the draft's own words, with their marker, and of
+    """Fields of `Result` on the perceived confidence of an answer that has a confidence: of the draft's own words, and of
     the final text if it is the unchanged draft.
     """
     draft = result.draft
@@ -174,6 +173,4 @@ async def _perceived(result: Result, reader: Reader) -> dict[str, Any]:
     known: dict[str, Any] = {"own": own}
     if result.rewording is None and result.status not in (Status.ABSTAINED, Status.ESCALATED):
         known["perceived"] = own
-    if own is not None and language == "en":
-        known["own_marker"] = await aside(len(draft), LARGE, marker_of, draft) or SEVERAL
     return known

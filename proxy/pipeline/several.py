@@ -64,7 +64,7 @@ async def _measure(run: Run, pipeline: RoutePipeline, question: str, indices: Se
     measured: list[tuple[tuple[int, ...], Confidence]] = []
     with run.step("confidence"):
         signal = pipeline.signal(job, run.spend)
-        placed = await pipeline.placer.placed(pipeline.active_map(job.answering_model), question, {})
+        placed = await pipeline.placer.placed(pipeline.active_map(job.answering_model), question)
         for cluster in clustering.clusters:
             others = (other for other in clustering.clusters if other is not cluster)
             raw = await signal.measure(question, samples, Clustering((cluster, *others)))

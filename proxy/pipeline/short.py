@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ..types import Clustering
-from .placing import Answered
 from .result import Run
 from .steps import RoutePipeline, calibrated
 from .wording import Measured
@@ -20,8 +19,6 @@ async def measure_short(run: Run, pipeline: RoutePipeline, clustering: Clusterin
         signal = pipeline.signal(job, run.spend)
         raw = await signal.measure(job.question, [drawn.samples[i] for i in drawn.compared], clustering)
     with run.step("calibrate"):
-        agreeing = [drawn.samples[drawn.compared[i]] for i in clustering.largest]
-        answered = Answered.of(agreeing, raw)
         active = pipeline.active_map(job.answering_model)
-        placed = await pipeline.placer.placed(active, job.question, run.embedded, answered)
+        placed = await pipeline.placer.placed(active, job.question)
         return Measured(calibrated(job.route.signal, raw, placed.active, placed.place))

@@ -13,9 +13,10 @@ from ...lexicon import Match, spot
 from ..config import Policy
 from ..errors import ProxyError, StepFailed
 from ..outcomes import Reason, Status
-from ..protocols import Call, Clusterer, ConfidenceSignal, Guard, Rewriter, Supporter, Upstream
+from ..protocols import Call, Clusterer, ConfidenceSignal, Guard, Supporter, Upstream
 from ..rewriting import Choice, LocalRewriter, Reader, perceived_confidence
 from ..rewriting.editor import RouteEditor
+from ..rewriting.wordings import RETRIEVED
 from ..spending.prices import NO_PRICES, Prices
 from ..types import Clustering, Standing, Usage
 from ..upstreams.group import one_answer
@@ -61,7 +62,6 @@ class RouteWording:
         decide: the action at a calibrated mean, on routes without promises.
         standing: the certificate that covers answers with this map and signal; None if the route promises nothing.
         stronger: the upstream that is asked when the decision is to escalate.
-        baseline: makes, for one request, the baseline of the paper that rewrites its answer; None on other routes.
         local: words answers without a model.
         entails: whether a model finds that draft and rewrite say the same; None if none is asked.
         by_sentence: the parts for long answers; None if the route words them like short ones.
@@ -72,7 +72,6 @@ class RouteWording:
 
     decide: Callable[[float], Action]
     retriever: Choice
-    baseline: Callable[[Job], Rewriter | None]
     local: LocalRewriter
     entails: Callable[[str, str], bool] | None = None
     guard: Guard
@@ -131,8 +130,8 @@ async def group(run: Run, clusterer: Clusterer, *, may_replace: bool) -> Cluster
     drawn, sampling, question = run.result.drawn, run.job.route.sampling, run.job.question
     is_first = run.came is not None and drawn.source == "upstream" and 0 in drawn.compared
     texts, served = drawn.texts, None if is_first else run.result.served
-    if len(texts) < sampling.least:
-        missing = f"{len(texts)} of {sampling.n} answers have text; {sampling.least} are needed"
+    if len(texts) < sampling.min_n:
+        missing = f"{len(texts)} of {sampling.n} answers have text; {sampling.min_n} are needed"
         raise StepFailed("sample", Reason.TOO_FEW_SAMPLES, missing)
     clustering = await clusterer.cluster(question, texts if served is None else [*texts, served])
     home = next(cluster for cluster in clustering.clusters if len(texts) in cluster) if served is not None else ()
@@ -245,12 +244,12 @@ def _described(run: Run, *, may_replace: bool) -> Reason | None:
 
 def retrieve(run: Run, retriever: Choice, target: Beta) -> tuple[Match, ...]:
     """The nearest hedges; the hedge of the conversation's last answer is used only if no other is about as near."""
-    return retriever.nearest(target, run.job.route.rewriting.k, hedges_in(run.job.last_answer))
+    return retriever.nearest(target, RETRIEVED, hedges_in(run.job.last_answer))
 
 
 def retrieve_words(run: Run, retriever: Choice, target: Beta) -> tuple[Match, ...]:
     """The nearest hedges that are not empty, for a draft that must be hedged."""
-    nearest = retriever.nearest(target, run.job.route.rewriting.k + 1)
+    nearest = retriever.nearest(target, RETRIEVED + 1)
     return tuple(match for match in nearest if not match.hedge.is_plain)
 
 

@@ -13,7 +13,6 @@ from ...lexicon import Match
 from ...lexicon.reading.reading import Reading
 from ..computing import compute
 from ..outcomes import Reason, Status, Uncovered
-from ..rewriting import reword
 from ..rewriting.distances import distance
 from ..rewriting.local import LOCAL
 from ..rewriting.policy import Claimed
@@ -124,7 +123,7 @@ async def _worded_locally(
     *,
     may_replace: bool,
 ) -> None:
-    """Retrieve, and reword without a model, or by a baseline of the paper's experiments."""
+    """Retrieve, and reword without a model."""
     if request.language not in run.job.route.rewriting.languages:
         return run.end(Status.UNHEDGED, Reason.UNKNOWN_LANGUAGE)
 
@@ -135,9 +134,6 @@ async def _worded_locally(
 
     await wording.turns.wait()
     with run.step("rewrite"):
-        if may_replace and (baseline := wording.baseline(run.job)) is not None:
-            done = await reword(request, rewriter=baseline, guard=wording.guard, reader=wording.reader)
-            return run.reworded(done)
         last = last_messages(run.job.chat, "assistant", LAST_ANSWERS)
         done = await compute(partial(wording.local.word, request, reading, claims, last, may_replace=may_replace))
         if not fits(run, done.text) and (stops := [stop.lower() for stop in stops_of(run.job)]):

@@ -99,9 +99,7 @@ class ActiveCertificates:
             return Uncovered.CERTIFICATE_ALTERED
         if certificate.route not in ("", route.name):
             return Uncovered.OTHER_ROUTE
-        if certificate.signal not in ("", signal):
-            return Uncovered.OTHER_SIGNAL
-        if certificate.map_id != map_id:
+        if certificate.map_id != map_id or certificate.signal not in ("", signal):
             return Uncovered.OTHER_MAP
         withdraws = route.promises is not None and route.promises.on_broken == "withdraw"
         return (

@@ -15,26 +15,23 @@ from ...calibration.decision import Action, Costs, decide, thresholds
 from ...lexicon import Hedge, LexiconError, load
 from ...lexicon.text.language import known
 from ..clustering import asked_support, stated_support
-from ..clustering.judged_support import JudgedSupport
-from ..clustering.local import LocalJudge, missing
+from ..clustering.local import missing
 from ..clustering.support import SentenceSupport
 from ..config import EmbeddedUpstream, Route, Settings
-from ..config.kinds import JUDGES, REWRITERS, SIGNALS
+from ..config.kinds import JUDGES, SIGNALS
 from ..errors import ConfigError
 from ..grading.online import RouteGrader
 from ..outcomes import Reason
-from ..pipeline.job import Job
 from ..pipeline.placing import Placer
 from ..pipeline.sampling.cache import MemoryCache, RedisCache
 from ..pipeline.sampling.sharing import Sharing
 from ..pipeline.steps import LongAnswerPipeline, RoutePipeline, RouteWording
-from ..protocols import Asker, Rewriter, Supporter, Upstream
+from ..protocols import Asker, Supporter, Upstream
 from ..rewriting import Choice, FactGuard, LocalRewriter, Reader, reader_of
 from ..rewriting.editor import RouteEditor
 from ..rewriting.editor_check import Checking, check
 from ..rewriting.entailment import CrossEncoderEntailment, LocalEntailment
 from ..rewriting.policy import LOW
-from ..rewriting.step import WORDED_IN_PARTS
 from ..rewriting.wordings import SPEAKERS
 from ..spending.prices import Prices, open_prices
 from ..supervision import Checked
@@ -115,16 +112,7 @@ def route_wording(context: RouteContext) -> RouteWording:
     _check_judge(route)
     try:
         lexicon, how = load(route.lexicon), route.rewriting
-        retriever = Choice.of(
-            lexicon,
-            wordings=how.wordings,
-            voice=how.voice,
-            tone=how.register_,
-            registers=how.registers,
-            never=how.never,
-            boosters=how.boosters,
-            shortlist=how.shortlist,
-        )
+        retriever = Choice.of(lexicon, how.voice)
     except LexiconError as error:
         raise ConfigError(f"routes: {route.name}: lexicon: {error}") from error
     if lexicon.language != "en":
@@ -143,7 +131,6 @@ def route_wording(context: RouteContext) -> RouteWording:
         standing=context.standing,
         stronger=context.upstream(route.policy.escalate_to) if route.policy and route.policy.escalate_to else None,
         retriever=retriever,
-        baseline=_baseline(context),
         local=LocalRewriter(retriever.hedges, SPEAKERS[how.voice], reader),
         guard=guard,
         entails=guard.entails if guard.entailment else None,
@@ -155,15 +142,9 @@ def route_wording(context: RouteContext) -> RouteWording:
 
 def _check_judge(route: Route) -> None:
     """Raise `ConfigError` if the route uses the shipped judge and it cannot run here."""
-    entailment = route.rewriting.entailment
-    named = {
-        "judge.claims": route.judge.claims,
-        "rewriting.entailment": entailment and entailment.model,
-    }
-    lacking = missing()
-    for key, kind in named.items():
-        if kind == "local" and lacking is not None:
-            raise ConfigError(f"routes: {route.name}: {key}: local: {lacking}")
+    entailment, lacking = route.rewriting.entailment, missing()
+    if entailment is not None and entailment.model == "local" and lacking is not None:
+        raise ConfigError(f"routes: {route.name}: rewriting.entailment: local: {lacking}")
 
 
 def _guard(route: Route, hedges: tuple[Hedge, ...], reader: Reader) -> FactGuard:
@@ -178,7 +159,7 @@ def _guard(route: Route, hedges: tuple[Hedge, ...], reader: Reader) -> FactGuard
 def _by_sentence(context: RouteContext) -> LongAnswerPipeline | None:
     """The parts for the route's long answers; None if they are worded like short ones."""
     route, rewriting = context.route, context.route.rewriting
-    if rewriting.by_sentence_from == 0 or rewriting.by not in WORDED_IN_PARTS:
+    if rewriting.by_sentence_from == 0:
         return None
     if route.sampling.probe == "short":  # short samples do not cover most sentences of a long answer
         return None
@@ -190,15 +171,13 @@ def _by_sentence(context: RouteContext) -> LongAnswerPipeline | None:
 
 
 def claims_support(context: RouteContext) -> SupporterFactory:
-    """Makes what measures the claims of the route's long answers: a language model or the shipped judge with words, or words alone."""
+    """Makes what measures the claims of the route's long answers: a language model with words, or words alone."""
     judge = context.route.judge
     if judge.claims == "llm":
         return asked_support.build(context)
     if judge.claims == "stated":
         return stated_support.build(context)
-    if judge.claims == "none" or missing() is not None:
-        return always(SentenceSupport())
-    return always(JudgedSupport(LocalJudge(step="confidence"), budget_s=judge.budget_s, told=context.judged))
+    return always(SentenceSupport())
 
 
 def always(supporter: Supporter) -> SupporterFactory:
@@ -230,7 +209,7 @@ def _grader(context: RouteContext) -> RouteGrader | None:
     if not settings.share:
         return None
     upstream = context.upstream(settings.upstream)
-    prompting = Prompting(upstream, "grade", Reason.GRADER_UNREACHABLE, settings.model, {"temperature": 0.0})
+    prompting = Prompting(upstream, "grade", Reason.MODEL_UNREACHABLE, settings.model, {"temperature": 0.0})
 
     async def ask(asker: Asker, prompt: str) -> str:
         return await prompting.text(asker, lambda _: None)(prompt)
@@ -239,8 +218,6 @@ def _grader(context: RouteContext) -> RouteGrader | None:
         ask,
         model=settings.model,
         share=settings.share,
-        max_pending=settings.max_pending,
-        calls=settings.calls,
         rng=random.Random(),
     )
 
@@ -288,14 +265,6 @@ def editor_of(context: RouteContext) -> RouteEditor | None:
         max_tokens=how.max_tokens,
         is_trusted=how.by == "editor",
     )
-
-
-def _baseline(context: RouteContext) -> Callable[[Job], Rewriter | None]:
-    """Makes the baseline of a route that experiments with one; None on every other route."""
-    if (name := context.route.rewriting.by) in WORDED_IN_PARTS:
-        return lambda _job: None
-    make: Callable[[Job], Rewriter] = REWRITERS[name].load()(context)
-    return make
 
 
 # Check at the start which models edit answers as asked. Imported only if a route calibrates.

@@ -316,13 +316,3 @@ def _is_installed(library: str) -> bool:
         return find_spec(library) is not None
     except ModuleNotFoundError:  # the package that it would be part of
         return False
-
-
-def judge_state(settings: Settings) -> str | None:
-    """The judge of claims on routes that do not name one: "local", or "none" and what is missing; None if there is no such route. Loads no
-    model.
-    """
-    if not any(route.calibrates and route.judge.claims == "auto" for route in settings.routes):
-        return None
-    lacking: str | None = load_object("hedgerow.proxy.clustering.local:missing")()
-    return "local" if lacking is None else f"none: {lacking}"

@@ -77,8 +77,8 @@ def weights_of(fitted: FittedMap | None) -> Weights:
     """The weights stored with a map of the combined signal.
 
     Raises:
-        StepFailed: `no_weights` if no map is active or the active one has no weights; `weights_unreadable` if they are
-            not one finite number for each signal.
+        StepFailed: `no_weights` if no map is active, or the active one has no weights, or not one finite number for each
+            signal.
     """
     if fitted is None or not fitted.weights:
         raise StepFailed(
@@ -89,9 +89,7 @@ def weights_of(fitted: FittedMap | None) -> Weights:
     weights = dict(fitted.weights)
     bias = weights.pop("bias", 0.0)
     if set(weights) != set(COMBINED) or not all(map(isfinite, (bias, *weights.values()))):
-        raise StepFailed(
-            "confidence", Reason.WEIGHTS_UNREADABLE, f"needs one finite weight for each of {', '.join(COMBINED)}"
-        )
+        raise StepFailed("confidence", Reason.NO_WEIGHTS, f"needs one finite weight for each of {', '.join(COMBINED)}")
     return Weights(bias, weights)
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...calibration import Beta
-from ...lexicon import EmbeddingReader, LexiconError, ModelReader, Reader, perceive
+from ...lexicon import LexiconError, ModelReader, Reader, perceive
 from ...lexicon.text.language import language_of
-from ..clustering.embeddings import OnnxEncoder
 from ..computing import compute
 from ..config import ReaderModel
 from ..errors import StepFailed
@@ -36,7 +35,7 @@ class LinguisticSignal:
 
         Raises:
             StepFailed: `unreadable` if the draft has nothing to read or is too long, or the models reply without a
-                number; `reader_unreachable` if the call to a model fails.
+                number; `model_unreachable` if the call to a model fails.
         """
         text = samples[clustering.draft_index].text
         try:
@@ -48,18 +47,14 @@ class LinguisticSignal:
 
 
 def build(context: RouteContext) -> SignalFactory:
-    """The signal with the route's reader: the lexicon's, sentence embeddings (loaded on first use), or models."""
+    """The signal with the route's reader: the lexicon's, or models."""
     settings = context.route.linguistic
     if settings.reader != "models":
-        signal = LinguisticSignal(
-            EmbeddingReader(OnnxEncoder(step="signal")) if settings.reader == "embeddings" else None
-        )
+        signal = LinguisticSignal()
         return lambda _asker, _spent: signal
     options = {"temperature": 1.0, "max_tokens": READING_TOKENS}
     asked = [
-        Prompting(context.upstream(each.upstream), "signal", Reason.READER_UNREACHABLE, each.model, options)
+        Prompting(context.upstream(each.upstream), "signal", Reason.MODEL_UNREACHABLE, each.model, options)
         for each in settings.models or (ReaderModel(upstream=context.route.upstream),)
     ]
-    return lambda asker, spent: LinguisticSignal(
-        ModelReader([prompting.text(asker, spent) for prompting in asked], settings.passes)
-    )
+    return lambda asker, spent: LinguisticSignal(ModelReader([prompting.text(asker, spent) for prompting in asked]))

@@ -81,5 +81,5 @@ def _candidates(answer: Json) -> list[tuple[str, float]]:
 
 def build(context: RouteContext) -> SignalFactory:
     """A function that makes the signal for each request; it asks the route's own upstream once."""
-    prompting = Prompting(context.upstream(), "signal", Reason.P_TRUE_UNREACHABLE, None, OPTIONS)
+    prompting = Prompting(context.upstream(), "signal", Reason.MODEL_UNREACHABLE, None, OPTIONS)
     return lambda asker, spent: PTrueSignal(lambda prompt: prompting.complete(asker, spent, user(prompt)))

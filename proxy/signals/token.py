@@ -30,7 +30,7 @@ class TokenSignal:
         """Score the samples of the largest cluster that have log-probabilities.
 
         Raises:
-            StepFailed: `no_logprobs` if none has them, `bad_logprobs` if one is above 0 or not a number.
+            StepFailed: `no_logprobs` if none has them, or one is above 0 or not a number.
         """
         scored = [samples[i].logprob_mean for i in clustering.largest]
         means = [mean for mean in scored if mean is not None]
@@ -43,7 +43,7 @@ def _probability(logprob: float) -> float:
     """The exponential of a log-probability; values that rounding put above 0 count as 0."""
     if not logprob <= ROUNDING:
         raise StepFailed(
-            "signal", Reason.BAD_LOGPROBS, f"a mean log-probability of {logprob} is not a log-probability (at most 0)"
+            "signal", Reason.NO_LOGPROBS, f"a mean log-probability of {logprob} is not a log-probability (at most 0)"
         )
     return exp(min(logprob, 0.0))
 

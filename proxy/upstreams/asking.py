@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..config import Route
 from ..errors import ProxyError, StepFailed
 from ..outcomes import Reason
-from ..protocols import Asker, Call, Clusterer, ConfidenceSignal, RawCall, Relay, Rewriter, Supporter, Upstream
+from ..protocols import Asker, Call, Clusterer, ConfidenceSignal, RawCall, Relay, Supporter, Upstream
 from ..supervision import Checked
 from ..types import Json, Standing, Usage
 from .answers import sample_of, usage_of
@@ -26,7 +26,6 @@ Spent = Callable[[Usage], None]
 SignalFactory = Callable[[Asker, Spent], ConfidenceSignal]
 ClustererFactory = Callable[[Asker, Spent], Clusterer]
 SupporterFactory = Callable[[Asker, Spent], Supporter]
-RewriterFactory = Callable[[Asker], Rewriter]
 
 
 @dataclass(frozen=True, slots=True)

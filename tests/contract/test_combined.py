@@ -58,7 +58,7 @@ def test_fitted_stored_and_used(serve: Any, client_of: Any, upstream: Upstream, 
 
 @pytest.mark.parametrize(
     ("damage", "reason"),
-    [(None, "no_weights"), ({}, "no_weights"), ({"bias": 0.0, "semantic": 1.0}, "weights_unreadable")],
+    [(None, "no_weights"), ({}, "no_weights"), ({"bias": 0.0, "semantic": 1.0}, "no_weights")],
 )
 def test_without_weights_the_draft_stands(
     serve: Any, client_of: Any, upstream: Upstream, tmp_path: Path, damage: dict[str, float] | None, reason: str

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 from starlette.responses import JSONResponse
 
+from tests.contract.test_failures import rows_of
 from tests.support.upstream import Upstream, completion, fails, ignores_n, says
 
 ASK: list[Any] = [{"role": "user", "content": "What did he die of?"}]
@@ -32,7 +34,7 @@ def test_a_language_model_judges_what_rules_leave_open(serve: Any, client_of: An
     [
         (says("They agree."), False, "hedged", None),
         (says("They agree."), True, "degraded", "judge_nonsense"),
-        (fails(500, {"error": {"message": "no"}}), True, "degraded", "judge_unreachable"),
+        (fails(500, {"error": {"message": "no"}}), True, "degraded", "model_unreachable"),
     ],
 )
 def test_a_judge_that_fails(
@@ -45,17 +47,13 @@ def test_a_judge_that_fails(
 
 
 def test_drawing_stops_where_answers_agree(serve: Any, client_of: Any, upstream: Upstream) -> None:
-    """Ten calls for one answer each become fewer where the first say the same; a route that tolerates no change draws all."""
+    """Ten calls for one answer each become fewer where the first say the same."""
     early = {"n": 10, "stop_early": True}
     one_a_call = {"honours_n": False}
     upstream.default = ignores_n("Canberra.")
     field = _field(serve(sampling=early, upstream_settings=one_a_call), client_of)
     assert field["clusters"] == [len(upstream.calls)]
     assert 3 <= len(upstream.calls) < 10
-    upstream.calls.clear()
-    upstream.default = ignores_n("Canberra.", "Sydney.")
-    _field(serve(sampling=early | {"tolerance": 0.0}, upstream_settings=one_a_call), client_of)
-    assert len(upstream.calls) == 10
 
 
 def test_a_later_batch_that_fails_ends_the_drawing(serve: Any, client_of: Any, upstream: Upstream) -> None:
@@ -86,11 +84,11 @@ def test_an_unsure_wording_is_an_unsure_answer(serve: Any, client_of: Any, upstr
 
 
 def test_models_may_say_how_sure_an_answer_sounds(serve: Any, client_of: Any, upstream: Upstream) -> None:
-    """Three scores, and one sentence that holds none and is left out."""
-    upstream.enqueue(says("It was Canberra."), says("80"), says("Score: 90"), says("It sounds sure."), says("85"))
-    field = _field(serve(signal="linguistic", linguistic={"reader": "models", "passes": 4}), client_of)
+    """Two scores, and one sentence that holds none and is left out."""
+    upstream.enqueue(says("It was Canberra."), says("80"), says("It sounds sure."), says("Score: 90"))
+    field = _field(serve(signal="linguistic", linguistic={"reader": "models"}), client_of)
     assert field["raw"]["mean"] == pytest.approx(0.85, abs=0.01)
-    prompts = [call["messages"][0]["content"] for call in upstream.calls[1:5]]
+    prompts = [call["messages"][0]["content"] for call in upstream.calls[1:4]]
     assert all("It was Canberra." in prompt for prompt in prompts)
 
 
@@ -98,7 +96,7 @@ def test_models_may_say_how_sure_an_answer_sounds(serve: Any, client_of: Any, up
     ("answers", "reason"),
     [
         ([says("It sounds sure.")] * 3, "unreadable"),
-        ([fails(500, {"error": {"message": "no"}})] * 3, "reader_unreachable"),
+        ([fails(500, {"error": {"message": "no"}})] * 3, "model_unreachable"),
     ],
 )
 def test_readers_that_say_nothing_leave_the_draft_as_it_is(
@@ -144,3 +142,22 @@ def test_answers_that_ask_back_are_passed_on(serve: Any, client_of: Any, upstrea
     upstream.default = says("Which one do you mean?")
     field = _field(serve(), client_of)
     assert (field["status"], field["reason"]) == ("passed", "not_a_claim")
+
+
+def test_a_short_answer_and_a_long_one_are_grouped(
+    serve: Any, client_of: Any, upstream: Upstream, tmp_path: Any
+) -> None:
+    """By words, where the rules leave pairs open; the audit says who decided."""
+    upstream.default = says(
+        "Dmitri Mendeleev",
+        "The first table is credited to the Russian chemist Dmitry Ivanovich Mendeleyev.",
+        "Lothar Meyer",
+        "Dmitri Mendeleev",
+    )
+    address = serve(equivalence="local", sampling={"n": 4})
+    ask = [{"role": "user", "content": "Who made the first table?"}]
+    client_of(address).chat.completions.create(model="m", messages=ask)
+    (row,) = rows_of(tmp_path, 1)
+    story = json.loads(row["story"])
+    assert story["decided_by"]["likely"] > 0
+    assert sorted(map(len, story["clusters"])) == [1, 3]

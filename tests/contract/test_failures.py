@@ -291,7 +291,7 @@ def test_a_fault_of_a_step_leaves_the_draft(
     answer = client_of(serve()).chat.completions.create(model="m", messages=ASK)
     field = answer.model_extra["hedgerow"]
     assert answer.choices[0].message.content == "Canberra."
-    assert (field["status"], field["reason"]) == ("degraded", "retrieve_fault")
+    assert (field["status"], field["reason"]) == ("degraded", "step_fault")
     (line,) = lines.of("step_failed")
     assert "ZeroDivisionError" in line["exception"]
 
@@ -304,7 +304,7 @@ def test_a_fault_of_the_reader_costs_a_figure_and_not_the_answer(
     def broken(*_: Any) -> Any:
         raise ZeroDivisionError("a fault")
 
-    monkeypatch.setattr("hedgerow.proxy.pipeline.run.marker_of", broken)
+    monkeypatch.setattr("hedgerow.proxy.pipeline.run._perceived", broken)
     upstream.default = says(*UNSURE)
     answer = client_of(serve()).chat.completions.create(model="m", messages=ASK)
     assert answer.model_extra["hedgerow"]["status"] == "hedged"

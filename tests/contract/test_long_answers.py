@@ -181,7 +181,7 @@ def test_an_answer_in_which_the_model_finds_few_claims_is_worded_as_one(
         (says("I cannot judge this."), "judge_nonsense"),
         (says('["s"]'), "judge_nonsense"),
         (says('[{"sentence": 9, "words": "x", "asked": true, "rating": "e"}]'), "judge_nonsense"),
-        (fails(500, {"error": {"message": "no"}}), "judge_unreachable"),
+        (fails(500, {"error": {"message": "no"}}), "model_unreachable"),
         (never(), "judge_late"),
     ],
 )

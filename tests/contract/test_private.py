@@ -75,7 +75,7 @@ def test_a_fault_that_quotes_the_question_is_logged_without_it(
 
     monkeypatch.setattr(Retriever, "nearest", broken)
     upstream.default = says(ANSWER, ANSWER, "In Potsdam.")
-    assert _ask(serve(store_text="none"), stream=False).json()["hedgerow"]["reason"] == "retrieve_fault"
+    assert _ask(serve(store_text="none"), stream=False).json()["hedgerow"]["reason"] == "step_fault"
     (line,) = lines.of("step_failed")
     assert "KeyError" in line["exception"]
     assert "ValueError" in line["exception"]

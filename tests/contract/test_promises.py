@@ -102,7 +102,7 @@ def test_what_cannot_be_hedged_in_its_own_words_is_hedged_behind_them_or_not_cov
     [
         ("no_certificate", None),
         ("other_map", {"map_id": "another"}),
-        ("other_signal", {"signal": "token"}),
+        ("other_map", {"signal": "token"}),
         ("certificate_altered", {}),
         ("no_certificate", {"route": "another"}),
     ],

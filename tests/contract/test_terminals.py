@@ -74,7 +74,7 @@ def config(serve: Any, upstream: Upstream, tmp_path: Path) -> Path:
     path = tmp_path / "config.yaml"
     path.write_text(yaml.safe_dump(settings))
     for words in (("set-mode", "test", "shadow"), ("set-mode", "test", "on")):
-        run("routes", *words, "--note", f"n{SENT}", "--actor", f"a{SENT}", "-c", path)
+        run("routes", *words, "--note", f"n{SENT}", "-c", path)
     with sqlite3.connect(tmp_path / "audit.db") as store:
         for (table,) in store.execute(
             "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'alembic%'"

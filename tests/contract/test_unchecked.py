@@ -88,7 +88,7 @@ def test_budgets_that_cannot_be_read(serve: Any, upstream: Upstream, client_of: 
 def test_a_judge_that_fails(serve: Any, client_of: Any, upstream: Upstream) -> None:
     """Until one replies that can be read."""
     address = serve(equivalence="llm", judge={"model": "judge"}, upstream_settings={"retries": 0})
-    for reply, why in ((says("They agree."), "judge_nonsense"), (REFUSED, "judge_unreachable"), (says("[[0, 1]]"), "")):
+    for reply, why in ((says("They agree."), "judge_nonsense"), (REFUSED, "model_unreachable"), (says("[[0, 1]]"), "")):
         upstream.enqueue(says(*TWO_WORDINGS), reply)
         client_of(address).chat.completions.create(model="m", messages=ASK)
         said = told(address, "unchecked-judge:test")

@@ -105,7 +105,7 @@ def test_a_mode_set_at_one_process_holds_at_both(pair: Pair) -> None:
 def test_the_command_line_reaches_running_processes(pair: Pair) -> None:
     """`hedgerow routes set-mode` writes the store; both processes read it; `configured` takes it back."""
     for mode, expected in (("shadow", ["shadow"] * 2), ("configured", [pair.content["routes"][0]["mode"]] * 2)):
-        command = [sys.executable, "-m", "hedgerow.proxy.cli", "routes", "set-mode", "test", mode, "--actor", "bob"]
+        command = [sys.executable, "-m", "hedgerow.proxy.cli", "routes", "set-mode", "test", mode, "--note", "bob"]
         done = subprocess.run(
             [*command, "--config", str(pair.config)], cwd=ROOT, capture_output=True, text=True, check=True
         )

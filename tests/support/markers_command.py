@@ -32,9 +32,9 @@ def sentence(text: object, confidence: object, **more: object) -> dict[str, obje
     return {"text": text, "confidence": confidence, "model": "m", "dataset": "d", **more}
 
 
-def run(*arguments: object, typed: str | None = None) -> Result:
-    """The command with these arguments; `typed` is what the user answers."""
-    return RUNNER.invoke(app, ["markers", *map(str, arguments)], input=typed)
+def run(*arguments: object) -> Result:
+    """The command with these arguments."""
+    return RUNNER.invoke(app, ["markers", *map(str, arguments)])
 
 
 def figures(*arguments: object) -> Any:

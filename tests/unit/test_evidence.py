@@ -12,7 +12,6 @@ import benchmarks
 from benchmarks import DATA
 from benchmarks.evidence import __main__ as command
 from benchmarks.evidence import document, goals, holding_out, plots, wording
-from benchmarks.evidence.designs import least_share
 from benchmarks.evidence.goals import Goal
 from benchmarks.evidence.holding_out import Estimate
 from benchmarks.evidence.parts import choices, divergence, linguistic_space, promises, samples, signal_space
@@ -143,10 +142,3 @@ def test_every_benchmark_can_be_imported() -> None:
     assert {"benchmarks.evidence", "benchmarks.fits", "benchmarks.performance"} <= {
         module.__name__ for module in imported
     }
-
-
-def test_the_best_design_for_a_straight_line_asks_at_its_ends():
-    """Where all answers are as noisy, the mean variance of a line over [-1, 1] is (1 + E x^2) / N from its ends and 2 / N from everywhere (Pukelsheim)."""
-    x = np.linspace(-1.0, 1.0, 41)
-    assert least_share(x, np.full(x.size, 0.5)) == pytest.approx((1.0 + np.mean(x**2)) / 2.0, abs=1e-3)
-    assert least_share(np.array([-1.0, 1.0]), np.array([0.3, 0.7])) == pytest.approx(1.0)

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import anyio
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
@@ -19,9 +18,7 @@ from benchmarks.evidence.clusters import sample_sets
 from benchmarks.evidence.stopping import table
 from hedgerow.calibration import Beta
 from hedgerow.calibration.scores import fit_moments
-from hedgerow.proxy.clustering.clusterer import JudgedClusterer, cluster_by_rules
-from hedgerow.proxy.clustering.embeddings import OnnxEncoder
-from hedgerow.proxy.clustering.prior import EmbeddingPrior
+from hedgerow.proxy.clustering.clusterer import cluster_by_rules
 from hedgerow.proxy.clustering.rules import judge_pair
 from hedgerow.proxy.pipeline.eligibility import asks_for_claim
 from hedgerow.proxy.signals.combine import combine, fit_weights, logit_of
@@ -42,23 +39,12 @@ def _scores(called: Sequence[bool], rows: Sequence[Row]) -> str:
     return f"{len(rows)} | {precision:.3f} | {recall:.3f} | {2 * hit / (call.sum() + right.sum()):.3f} ({low:.3f}-{high:.3f})"
 
 
-def _layered(row: Row, prior: EmbeddingPrior) -> bool:
-    judged = [judge_pair(row["question"], gold, row["answer"]) for gold in row["gold"]]
-    if any(j.same for j in judged):
-        return True
-    undecided = [(i, len(judged)) for i, j in enumerate(judged) if j.same is None]
-    weighed = prior.weigh(row["question"], [*row["gold"], row["answer"]], undecided) if undecided else []
-    return any(j.same for j in weighed)
-
-
 def verdicts(data: Path) -> str:
     """Against people's verdicts."""
-    prior = EmbeddingPrior(OnnxEncoder(threads=2))
     methods: dict[str, Callable[[Row], bool]] = {
         "exact match": lambda r: any(exact(g) == exact(r["answer"]) for g in r["gold"]),
         "containment": lambda r: any(contains(g, r["answer"]) or contains(r["answer"], g) for g in r["gold"]),
         "rules": lambda r: any(judge_pair(r["question"], g, r["answer"]).same for g in r["gold"]),
-        "rules and embedding prior": lambda r: _layered(r, prior),
     }
     lines = ["| answers | method | n | precision | recall | F1 (95 % interval) |", "|---|---|---|---|---|---|"]
     short = evouna(data)
@@ -93,17 +79,13 @@ def sick(data: Path) -> str:
     """Share of sentence pairs called the same, by what people say of them. SICK asks for entailment one way only."""
     with gzip.open(data / "nli" / "SICK.tsv.gz", "rt", encoding="utf-8") as lines:
         rows = list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))[::5]
-    prior = EmbeddingPrior(OnnxEncoder())
-    called: dict[str, list[tuple[bool, bool]]] = {}
+    called: dict[str, list[bool]] = {}
     for row in rows:
         a, b = row["sentence_A"], row["sentence_B"]
-        judged = judge_pair("", a, b)
-        layered = prior.weigh("", [a, b], [(0, 1)])[0].same if judged.same is None else judged.same
-        called.setdefault(row["entailment_judgment"].lower(), []).append((bool(judged.same), bool(layered)))
-    lines_ = ["| people say | pairs | rules: same | rules and embedding prior: same |", "|---|---|---|---|"]
+        called.setdefault(row["entailment_judgment"].lower(), []).append(bool(judge_pair("", a, b).same))
+    lines_ = ["| people say | pairs | rules: same |", "|---|---|---|"]
     for label, found in sorted(called.items()):
-        rules, both = np.mean(found, axis=0)
-        lines_.append(f"| {label} | {len(found)} | {rules:.3f} | {both:.3f} |")
+        lines_.append(f"| {label} | {len(found)} | {np.mean(found):.3f} |")
     return "\n".join(lines_)
 
 
@@ -122,20 +104,14 @@ def claims() -> str:
 def own_cpu(data: Path) -> str:
     """CPU of this process for one question of 20 short answers, every tenth question of llama13b, after a warm-up."""
     rows = read(data / SAMPLE_SETS["llama13b"])[::10]
-    layered = JudgedClusterer(EmbeddingPrior(OnnxEncoder()))
-    anyio.run(layered.cluster, "Where?", ["Paris", "Rome"])
-    ways: dict[str, Callable[[str, list[str]], object]] = {
-        "rules": cluster_by_rules,
-        "rules and embeddings": lambda question, answers: anyio.run(layered.cluster, question, answers),
-    }
+    cluster_by_rules("Where?", ["Paris", "Rome"])
     lines = ["| equivalence | questions | CPU ms, p50 | p95 |", "|---|---|---|---|"]
-    for name, way in ways.items():
-        spent = []
-        for row in rows:
-            start = time.process_time()
-            way(row["question"], [sample["text"] for sample in row["samples"]])
-            spent.append(1000 * (time.process_time() - start))
-        lines.append(f"| {name} | {len(rows)} | {np.median(spent):.1f} | {np.quantile(spent, 0.95):.1f} |")
+    spent = []
+    for row in rows:
+        start = time.process_time()
+        cluster_by_rules(row["question"], [sample["text"] for sample in row["samples"]])
+        spent.append(1000 * (time.process_time() - start))
+    lines.append(f"| rules | {len(rows)} | {np.median(spent):.1f} | {np.quantile(spent, 0.95):.1f} |")
     return "\n".join(lines)
 
 
@@ -176,7 +152,7 @@ def section(data: Path) -> str:
 
 ### Against people's verdicts (EVOUNA, Natural Questions, any gold answer)
 
-Rules were written and the prior was fitted on even questions; odd ones are held out. The latest change of the rules (first words of
+Rules were written on even questions; odd ones are held out. The latest change of the rules (first words of
 compounds, three words for kinds of things) was made after twelve misses on odd questions had been read, so their figures are slightly kind.
 
 {verdicts(data)}
@@ -190,7 +166,7 @@ sight, and the rules were then mended. Undecided counts as different.
 
 ### Sentence pairs (SICK, every fifth)
 
-Pairs without a question, so the prior works outside what it was fitted on.
+Pairs without a question.
 
 {sick(data)}
 

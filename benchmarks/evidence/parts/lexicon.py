@@ -11,11 +11,10 @@ from scipy.stats import kendalltau, pearsonr, spearmanr
 
 from benchmarks import ROOT
 from benchmarks.evidence import assertiveness
-from benchmarks.evidence.assertiveness import rated
 from benchmarks.evidence.perception import levels, unseen, unseen_survey
 from benchmarks.fits.lexicon import Floats, held_out_survey
 from hedgerow.calibration.distribution import cdf
-from hedgerow.lexicon import Lexicon, load, perceive
+from hedgerow.lexicon import Lexicon, load
 from hedgerow.lexicon.perception.model import model
 
 FIGURE = ROOT / "docs" / "evidence" / "lexicon-betas.svg"
@@ -107,7 +106,7 @@ def section(data: Path) -> str:
 
 {_perception(data)}
 
-{_assertiveness(data)}
+{assertiveness.section(data)}
 
 {_spotting()}
 
@@ -153,24 +152,6 @@ round numbers, as language models do, leaves ties. The mark for survey phrases i
 cannot know where a word stands misses it by more.
 
 Of two survey phrases the model puts {ordered(perceived, predicted):.1%} in the order of their means ({ordered(perceived_by_rule, placed):.1%} with positions estimated, {ordered(perceived_by_rule, by_rule):.1%} with nothing seen); single people agree with the majority's order 92.3 % of the time."""
-
-
-def _assertiveness(data: Path) -> str:
-    texts = rated(data).texts
-    argued = assertiveness.table(data, np.array([perceive(text).beta.mean for text in texts]))
-    return f"""### Assertiveness of whole texts
-
-{len(texts)} texts rated by people (Ghafouri et al.); Gemini 2.0 Flash is reported at .68 and .66.
-
-| | Spearman | Pearson |
-|---|---|---|
-{argued}
-
-**Not reached.** How forcefully a text argues is not what the local reader was made for. `reader: embeddings` listens to the text as a whole and
-leaves single hedged sentences to the local reader, so that it perceives the survey phrases above as that one does. Its row is measured with whole sources
-held out of the ratings that it is fitted on; the link from ratings to confidence, which hardly moves an order, saw all of them, and the equal shares of
-hedges and whole were chosen on these folds among a few. The probes are not shipped: much of what they know is which kind of source a text is from, and it
-goes when whole sources are held out. Embeddings keep more of it than words do."""
 
 
 def _spotting() -> str:

@@ -26,7 +26,6 @@ from benchmarks.evidence.claims import (
     Measured,
     by_prompt,
     gap,
-    in_words,
     measure,
     passages,
     precision_recall,
@@ -35,13 +34,11 @@ from benchmarks.evidence.claims import (
 from benchmarks.evidence.goals import Goal, table
 from benchmarks.evidence.holding_out import Estimate, bootstrap
 from benchmarks.evidence.plots import COLOURS, MARKS, picture
-from benchmarks.fits.judged_claims import MOST
 from hedgerow.calibration.errors import NotEnoughData
 from hedgerow.calibration.metrics import auroc
 from hedgerow.proxy.clustering import likely
 from hedgerow.proxy.clustering.agreement import WEIGHTS as CORE_WORDS
 from hedgerow.proxy.clustering.clusterer import JudgedClusterer, cluster_by_rules
-from hedgerow.proxy.clustering.judged_support import WEIGHTS as JUDGED
 from hedgerow.proxy.clustering.normal import read_question
 from hedgerow.proxy.clustering.rules import SHORT, compare_read, judge_pair, read
 from hedgerow.proxy.clustering.support import support
@@ -259,21 +256,6 @@ def _consensus() -> str:
     return f"{of['rules, then words']:.3f} ({of['rules']:.3f} by the rules alone; n = {of['n']:,})"
 
 
-def judged_table() -> str:
-    """AUROC with the shipped judge and by words alone on the same claims, as its fit left them beside its weights."""
-    fitted = json.loads(JUDGED.read_text(encoding="utf-8"))
-    lines = ["| claims of | n | words alone | words and judge |", "|---|---|---|---|"]
-    for group, judged in fitted["on_other_prompts"][str(MOST)].items():
-        words = fitted["words_alone_on_other_prompts"][str(MOST)][group]
-        figures = [
-            f"{of['auroc']:.3f}"
-            + (f" (AUC-PR {of['auc_pr']:.3f}, Pearson {of['pearson']:.3f})" if "auc_pr" in of else "")
-            for of in (words, judged)
-        ]
-        lines.append(f"| {in_words(group)} | {judged['n']} | {figures[0]} | {figures[1]} |")
-    return "\n".join(lines)
-
-
 def core_table(data: Path) -> tuple[str, Estimate]:
     """People's verdicts on answers of all lengths: precision, recall and F1 by method, questions that no rule was written on."""
     rows = [row for row in evouna(data, words=None) if not is_development(row)]
@@ -392,15 +374,7 @@ sight, so that the figures are slightly kind. Intervals draw prompts. *Share of 
 
 Wrong sentences of WikiBio (AUC-PR, chance {1 - measured[-1].correct.mean():.2f}): {by_prompt(measured[-1].raw, measured[-1].correct, measured[-1].prompt, precision_recall)};
 passage by passage, Pearson of mean doubt and mean wrongness {passages(measured[-1], measured[-1].wrongness)}, a small inaccuracy counted as half a wrong sentence;
-{passages(measured[-1], 1.0 - measured[-1].correct)} where it counts as wrong, as it does in every other figure here and in the fit.
-
-### With the shipped judge
-
-Against {MOST} other answers: words alone, and with what the shipped judge read. Its two figures, how far the claim follows from the other
-answers and how far it is contradicted, are weighed beside the words' own score, by weights fitted on other prompts (`python -m benchmarks.fits.judged_claims`).
-AUROC:
-
-{judged_table()}"""
+{passages(measured[-1], 1.0 - measured[-1].correct)} where it counts as wrong, as it does in every other figure here and in the fit."""
 
 
 def asked_part(of_asked: str) -> str:
@@ -417,8 +391,7 @@ prompts (`python -m benchmarks.fits.asked_claims`). Both were published with the
 
 {of_asked}
 
-With ratings, four other answers rank claims better than nine do by words. The reading shows what a judge of claims can give at all here: on gpt-4's biographies a large
-language model that reads the answers, and the words, come just to the .82 that were asked of a small judge that runs in the proxy."""
+With ratings, four other answers rank claims better than nine do by words."""
 
 
 def calibration_part(measured: Sequence[Measured]) -> str:

@@ -21,10 +21,9 @@ from benchmarks.evidence.marked import Marked, Tally, plain, tally, varied
 from hedgerow.calibration.metrics import wilson_interval
 from hedgerow.lexicon.perception.markers import find_markers
 from hedgerow.lexicon.text.sentences import sentence_spans
-from hedgerow.proxy.lab.markers.analysis import METRIC_NAMES, Gathered, document
-from hedgerow.proxy.lab.markers.lexicon import UNSTABLE, is_stable, own_lexicon
-from hedgerow.proxy.lab.markers.measuring import asserting, confidence_of, verdicts_by_words
-from hedgerow.proxy.lab.markers.rows import Answered, MeasuredAnswer, MeasuredSentence, OneSentence, Row, sentences_of
+from hedgerow.proxy.lab.markers.analysis import METRIC_NAMES, document
+from hedgerow.proxy.lab.markers.measuring import gather
+from hedgerow.proxy.lab.markers.rows import Answered, OneSentence, Row
 from hedgerow.proxy.types import Json
 
 MARKED = ROOT / "tests" / "data" / "lexicon" / "markers.jsonl"
@@ -95,8 +94,7 @@ def section(data: Path) -> str:
             "### gpt-5-mini's own words",
             sentence_on(own["models"][0]),
             own_table(own["models"][0]),
-            f"Without a test split, so that MICs rest on all sentences. Own CD-MAE: the CD-MAE of one marker; below {UNSTABLE:g} it has a place in the model's lexicon "
-            f"({len(own_lexicon(own['models'][0], gather(hedged(data)).sentences))} entries here; `hedgerow markers --lexicon`).",
+            "Without a test split, so that MICs rest on all sentences.",
             "![What gpt-5-mini means by its hedges](markers.svg)",
             goals.table(goals_of(data)),
         ]
@@ -266,24 +264,8 @@ def short_answers(data: Path) -> Iterator[Row]:
 READERS = {"hedged": hedged, "long": long_answers, "short": short_answers}
 
 
-def gather(rows: Iterator[Row]) -> Gathered:
-    """The sentences of rows; answers are measured by rules and words."""
-    gathered = Gathered()
-    for number, row in enumerate(rows, start=1):
-        if isinstance(row, Answered):
-            originals, bare = asserting(row.answer)
-            verdicts = verdicts_by_words(row.question, bare, row.samples) if bare else []
-            sentences = tuple(
-                MeasuredSentence(text=text, confidence=round(confidence_of(of), 6))
-                for text, of in zip(originals, verdicts, strict=True)
-            )
-            row = MeasuredAnswer(sentences=sentences, model=row.model, dataset=row.dataset, response=row.response)
-        gathered.add(*sentences_of(row, number))
-    return gathered
-
-
 def _document(rows: Iterator[Row], test_share: float = 0.0) -> Json:
-    return document(gather(rows), thresholds=[LEAST], test_share=test_share)
+    return document(gather(enumerate(rows, start=1))[0], thresholds=[LEAST], test_share=test_share)
 
 
 def metrics_table(models: Sequence[Json]) -> str:
@@ -335,15 +317,13 @@ def sentence_on(model: Json) -> str:
 def own_table(model: Json) -> str:
     """Phrase by phrase: its confidence, how often it is right, what people read."""
     lines = [
-        "| when it says | sentences | it is sure of it (MIC) | it is right | people read | own CD-MAE | in its lexicon |",
-        "|---|---|---|---|---|---|---|",
+        "| when it says | sentences | it is sure of it (MIC) | it is right | people read |",
+        "|---|---|---|---|---|",
     ]
     for row in said(model):
         low, high = row["right_interval"]
-        own = "–" if row["own_cd_mae"] is None else f"{row['own_cd_mae']:.2f}"
         lines.append(
-            f"| {row['marker'].replace('<', '&lt;')} | {row['count']:,} | {row['mic']:.0%} | {row['right']:.0%} ({low:.0%} to {high:.0%}) | {row['people']:.0%} | {own} "
-            f"| {'yes' if is_stable(row) else 'no'} |"
+            f"| {row['marker'].replace('<', '&lt;')} | {row['count']:,} | {row['mic']:.0%} | {row['right']:.0%} ({low:.0%} to {high:.0%}) | {row['people']:.0%} |"
         )
     return "\n".join(lines)
 

@@ -17,6 +17,7 @@ from benchmarks.evidence import goals
 from benchmarks.evidence.goals import Goal
 from benchmarks.evidence.holding_out import Estimate
 from benchmarks.evidence.plots import COLOURS, picture
+from benchmarks.evidence.regime_audits import permute, worst_slice
 from benchmarks.evidence.regime_fields import synthetic
 from benchmarks.evidence.regime_rivals import RIVALS, learned_geometry
 from benchmarks.evidence.regime_sets import Answers, load
@@ -30,7 +31,6 @@ from benchmarks.evidence.regime_splits import (
     measure,
     short,
 )
-from hedgerow.calibration.regimes.audits import permute, worst_slice
 from hedgerow.calibration.regimes.direct import DirectEstimator
 from hedgerow.calibration.regimes.discovery import discover
 

@@ -224,7 +224,7 @@ def section(data: Path, limit: int | None = None) -> str:
         f"Semantic signal, bounded Platt map fitted on 30 % at the same number of samples, held out; mean over {ORDERS} random orders of the samples. A question is right where the"
         " commonest wording of the largest cluster gives a gold answer by the alias rule, so it is not the same answer at every number. FD and generalised ECE also move with the concentration alone, which is the"
         " number of samples: of calibrated confidences the first rises towards 1/2 and the second falls. Brier score and AUROC tell what the samples were worth. Stopping: the rule of `proxy/pipeline/sampling/early_stopping.py` asks the map fitted on the whole budget whether"
-        f" further samples would move the calibrated mean by more than the tolerance; routes have {Sampling().tolerance:g} by default. Intervals: 95 %, bootstrap over questions.",
+        f" further samples would move the calibrated mean by more than the tolerance; routes have {StoppingRule(20).tolerance:g}. Intervals: 95 %, bootstrap over questions.",
         "",
         "![Metrics by number of samples](samples.svg)",
     ]

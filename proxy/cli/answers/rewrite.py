@@ -39,7 +39,6 @@ def rewrite(
         Path | None, typer.Option("--config", "-c", help="Word as a route of this configuration. Default: no settings.")
     ] = None,
     route: RouteOrFirst = None,
-    k: Annotated[int | None, typer.Option(min=1, max=50, help="Number of hedges to retrieve for each answer.")] = None,
     lexicon: Annotated[Path | None, typer.Option(help="A lexicon file instead of the route's.")] = None,
     languages: Annotated[
         str | None, typer.Option(help="Languages to hedge, such as en,de. Default: those of the route.")
@@ -47,7 +46,7 @@ def rewrite(
 ) -> None:
     """Word an answer at a confidence. With --json: reads {question, answer, alpha, beta, claims} a line, prints {text, status, reason, hedges, perceived}."""
     settings = None if config is None else configuration(config)
-    chosen = _with(DEFAULT_ROUTE if settings is None else calibrating_route(settings, route), k, lexicon, languages)
+    chosen = _with(DEFAULT_ROUTE if settings is None else calibrating_route(settings, route), lexicon, languages)
     with one_sentence():
         if as_json:
             anyio.run(_filter, settings, chosen)
@@ -55,10 +54,10 @@ def rewrite(
             anyio.run(_one, settings, chosen, _answer(answer, question, confidence, observations))
 
 
-def _with(route: Route, k: int | None, lexicon: Path | None, languages: str | None) -> Route:
+def _with(route: Route, lexicon: Path | None, languages: str | None) -> Route:
     """The route with the options of the command line."""
-    given = {"k": k, "languages": tuple(languages.split(",")) if languages else None}
-    rewriting = route.rewriting.model_copy(update={name: value for name, value in given.items() if value is not None})
+    given = {"languages": tuple(languages.split(","))} if languages else {}
+    rewriting = route.rewriting.model_copy(update=given)
     return route.model_copy(update={"rewriting": rewriting, "lexicon": str(lexicon or route.lexicon)})
 
 

@@ -8,31 +8,18 @@ from typing import Annotated
 import orjson
 import typer
 
-from ...clustering.embeddings import OnnxEncoder
-from ...clustering.prior import EmbeddingPrior
 from ...clustering.rules import judge_pair
-from ...errors import StepFailed
 from ..shared.lines import json_lines
 from ..shared.messages import say, show_text, stop
 
 
 def same_meaning(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line instead of words.")] = False,
-    embeddings: Annotated[
-        bool,
-        typer.Option("--embeddings", help="Use embeddings for pairs that the rules do not decide (extra `semantic`)."),
-    ] = False,
 ) -> None:
     """Read {"question", "a", "b"} a line from standard input; print whether a and b mean the same, and which step decided."""
-    prior = _prior() if embeddings else None
     for number, row in json_lines(sys.stdin.buffer):
         question, a, b = _pair(row, number)
         judged = judge_pair(question, a, b)
-        if judged.same is None and prior is not None:
-            try:
-                (judged,) = prior.weigh(question, [a, b], [(0, 1)])
-            except StepFailed as failure:
-                stop(str(failure))
         if as_json:
             show_text(orjson.dumps({"same": judged.same, "decided_by": judged.decided_by}).decode())
         else:
@@ -44,7 +31,3 @@ def _pair(row: object, number: int) -> tuple[str, str, str]:
     if not isinstance(row, dict) or not all(isinstance(row.get(key), str) for key in ("question", "a", "b")):
         stop(f'line {number} must be an object with the texts "question", "a" and "b"')
     return row["question"], row["a"], row["b"]
-
-
-def _prior() -> EmbeddingPrior:
-    return EmbeddingPrior(OnnxEncoder())

@@ -11,7 +11,6 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from ...audit.labelled import EXPORTED, EXPORTED_CLAIMS, count_answers, export_claims, export_rows
-from ...audit.spoken import WORDINGS, export_wordings
 from ...audit.verdicts import MAX_VERDICTS, Verdict, VerdictResult, write_verdicts
 from ...errors import InputError
 from ...lab.datasets import BadRow, read_objects
@@ -111,23 +110,11 @@ def export(
         bool, typer.Option(help="Write questions and drafts, or claims, too, where they are stored.")
     ] = False,
     claims: Annotated[bool, typer.Option("--claims", help="Write a row for each claim of long answers.")] = False,
-    wordings: Annotated[
-        bool,
-        typer.Option(
-            "--wordings",
-            help="Write stored texts only: each answer in the model's own words and as it was served, with the other answers drawn.",
-        ),
-    ] = False,
     config: ConfigPath = CONFIG,
 ) -> None:
-    """Write answers with a confidence, or claims of long ones, with their verdicts and scores, for `hedgerow fit` and `hedgerow evaluate`. With
-    --wordings the file is for `hedgerow faithfulness --data`.
-    """
+    """Write answers with a confidence, or claims of long ones, with their verdicts and scores, for `hedgerow fit` and `hedgerow evaluate`."""
     with one_sentence():
         form = form or ending_of(out)
-    if wordings:
-        _export_wordings(out, form, route, since, config)
-        return
     start = moment(since) if since else 0.0
     exported, read = (EXPORTED_CLAIMS, export_claims) if claims else (EXPORTED, export_rows)
     hidden = () if text else ("question", "draft", "text")
@@ -145,15 +132,6 @@ def _each(rows: Iterable[T], done: Callable[[], None]) -> Iterator[T]:
     for row in rows:
         done()
         yield row
-
-
-def _export_wordings(out: Path, form: Form, route: str | None, since: str | None, config: Path) -> None:
-    if form != "jsonl":
-        stop("--wordings writes JSONL, plain or .gz")
-    with open_audit(config) as (_, engine):
-        rows = export_wordings(engine, route=route, since=moment(since) if since else 0.0)
-        written = _write(out, "jsonl", rows, dict.fromkeys(WORDINGS, "text"))
-    say(f"{written} wordings written to {out}")
 
 
 def _write(out: Path, form: Form, rows: Iterator[Json], columns: Mapping[str, str]) -> int:

@@ -7,7 +7,6 @@ import time
 from pathlib import Path
 from typing import Annotated
 
-import anyio
 import typer
 from rich.console import Console
 from rich.table import Table
@@ -15,188 +14,82 @@ from rich.table import Table
 from ...audit.engine import transaction
 from ...audit.queries import Period
 from ...audit.spoken import spoken
-from ...lab.answers import Looked
-from ...lab.faithfulness import measuring, served
-from ...lab.faithfulness.asking import CALLS
-from ...lab.faithfulness.drawing import INSTRUCTIONS
-from ...lab.faithfulness.figures import METRICS, Gathered, document, group_name
-from ...lab.report.faithfulness import render
-from ...monitoring.faithful import Against
+from ...lab.datasets import read_objects
+from ...lab.faithfulness import served
+from ...lab.faithfulness.figures import METRICS, document, group_name
+from ...lab.faithfulness.measuring import measure
+from ...lab.faithfulness.rows import read_rows
 from ...types import Json
-from ..shared.files import readable, write_page
-from ..shared.judging import Judge, Way, check, judging, paced
-from ..shared.messages import confirm, counted, one_sentence, show_text, stop
-from ..shared.options import (
-    CONFIG,
-    BootstrapSeed,
-    ConfigPath,
-    HtmlPage,
-    JsonForTables,
-    Resamples,
-    SkipBad,
-    Yes,
-)
+from ..shared.files import readable, report_bad
+from ..shared.messages import counted, one_sentence, say, show_text, stop
+from ..shared.options import CONFIG, ConfigPath, JsonForTables, SkipBad
+from ..shared.progress import advancing
 from ..shared.showing import show, terminal
 from ..shared.store import open_audit
 from ..shared.times import moment
-from .conditions import parse_conditions
-from .faithfulness_drawing import ToDraw, draw_to, prompts_of
+from .conditions import checked, parse_conditions
 
-_SHARE = "share of further answers that do not contradict"
-KEPT = ".measured.jsonl"
-"""Suffix of the file beside the data that stores a language model's replies."""
 _KNOWN = ", ".join((*METRICS, "cmfg_always_decisive", "n", "punting_rate", "accuracy", "worst.cmfg", "worst.mfg"))
 
 
-DataFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--data",
-        help="JSONL of {question, answer, samples, model, prompt, dataset, correct, split}; plain, .gz or .xz.",
-    ),
-]
-FromAudit = Annotated[
-    bool, typer.Option("--audit", help="Measure what the proxy served instead, from the figures of its audit.")
-]
-Which = Annotated[Against, typer.Option(help="With --audit: the confidence after the map, or before it.")]
-Since = Annotated[str, typer.Option(help="With --audit: how far back, 7d, 36h or a date; all.")]
-Questions = Annotated[
-    Path | None,
-    typer.Option(
-        "--draw",
-        help="Questions (JSONL or CSV) to ask the route's model first; the answers are added to --data.",
-    ),
-]
-Prompts = Annotated[
-    list[str] | None,
-    typer.Option("--prompt", help=f"With --draw: {', '.join(INSTRUCTIONS)}; repeatable. Default: vanilla."),
-]
-Shots = Annotated[
-    Path | None,
-    typer.Option(
-        help="With --draw and uncertainty+: JSONL of {question, answer} shown to the model. Default: six of our own."
-    ),
-]
-RouteName = Annotated[
-    str | None,
-    typer.Option(
-        "--route",
-        help="With --draw: whose model, with --judge llm: whose judge; by default of the first route that calibrates. With --audit: answers of this route only.",
-    ),
-]
-Model = Annotated[str, typer.Option(help="With --draw: model to ask for, where the route does not fix one.")]
-Conditions = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Exit with status 1 if this holds, e.g. 'cmfg < 0.7' or, with several groups, 'worst.cmfg < 0.7'; repeatable."
-    ),
-]
-Kept = Annotated[
-    Path | None,
-    typer.Option(
-        help=f"JSONL that keeps what was measured and is read again. Default with --judge llm: DATA{KEPT}; else none."
-    ),
-]
-AtOnce = Annotated[int, typer.Option(min=1, help="With --judge llm and --draw: rows under way at once.")]
-
-
 def faithfulness(
-    data: DataFile = None,
-    audit: FromAudit = False,
-    against: Which = "calibrated",
-    since: Since = "all",
-    draw: Questions = None,
-    prompts: Prompts = None,
-    demonstrations: Shots = None,
-    model: Model = "",
-    judge: Judge = "none",
-    route: RouteName = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data",
+            help="JSONL of {question, answer, samples, model, prompt, dataset, correct, split}; plain, .gz or .xz.",
+        ),
+    ] = None,
+    audit: Annotated[
+        bool, typer.Option("--audit", help="Measure what the proxy served instead, from the figures of its audit.")
+    ] = False,
+    since: Annotated[str, typer.Option(help="With --audit: how far back, 7d, 36h or a date; all.")] = "all",
+    route: Annotated[str | None, typer.Option("--route", help="With --audit: answers of this route only.")] = None,
     as_json: JsonForTables = False,
-    fail_if: Conditions = None,
-    report: HtmlPage = None,
-    out: Kept = None,
-    resamples: Resamples = 1000,
-    seed: BootstrapSeed = 0,
+    fail_if: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Exit with status 1 if this holds, e.g. 'cmfg < 0.7' or, with several groups, 'worst.cmfg < 0.7'; repeatable."
+        ),
+    ] = None,
     skip_bad: SkipBad = False,
-    concurrency: AtOnce = 4,
-    yes: Yes = False,
     config: ConfigPath = CONFIG,
 ) -> None:
     """Measure how well the wording of recorded answers matches the model's own confidence: cMFG, MFG, decisiveness by confidence."""
-    if resamples == 1:
-        stop("--resamples must be 0, or 2 at least")
     conditions = parse_conditions(fail_if, "cmfg < 0.7")
     if (data is None) is not audit:
         stop("name the answers to measure: --data FILE, or --audit for what the proxy served")
-    if data is None:
-        figures, unfinished = _served(config, route, since, against, resamples, seed), 0
-    else:
-        out = data.with_name(data.name + KEPT) if out is None and judge == "llm" else out
-        way = Way(judge, route, config, out, concurrency, yes)
-        with one_sentence(on_interrupt="stopped; the same command continues" if out or draw else "stopped"):
-            if draw is not None:
-                anyio.run(
-                    draw_to,
-                    ToDraw(
-                        draw, prompts_of(prompts or ["vanilla"]), model, demonstrations, route, config, concurrency, yes
-                    ),
-                    data,
-                )
-            gathered, unfinished = anyio.run(_measured, data, way, skip_bad)
-            figures = {"data": data.name, "judge": judge, "confidence_is": _SHARE}
-            figures |= document(gathered, resamples=resamples, seed=seed)
-        if unfinished and not figures["n"] and not figures["punts"]:
-            stop(f"none of {counted(unfinished, 'row')} could be measured; the same command tries again", code=1)
-    _show(figures, as_json=as_json, report=report)
-    if unfinished:
-        stop(f"{counted(unfinished, 'row')} could not be measured yet; the same command continues with them", code=1)
-    for condition in conditions:
-        condition.check(figures, _KNOWN)
+    with one_sentence():
+        figures = _served(config, route, since) if data is None else _measured(data, skip_bad)
+    with checked(conditions, figures, _KNOWN):
+        show_text(json.dumps(figures, indent=2, allow_nan=False)) if as_json else _print(figures)
 
 
-def _served(config: Path, route: str | None, since: str, against: Against, resamples: int, seed: int) -> Json:
+def _served(config: Path, route: str | None, since: str) -> Json:
     """The document on served answers."""
     period = Period(None if since == "all" else moment(since), time.time())
     with open_audit(config) as (_, engine), transaction(engine) as connection:
         said = spoken(connection, period, route)
     if not len(said):
         stop("no answer of this period has a confidence and words that were read", code=1)
-    figures = {"data": "the audit" + (f", route {route}" if route else ""), "judge": None}
-    figures |= {"confidence_is": f"mean {against} confidence of the route's signal"}
-    return figures | served.document(said, against=against, resamples=resamples, seed=seed)
+    figures: Json = {"data": "the audit" + (f", route {route}" if route else "")}
+    figures |= {"confidence_is": "mean calibrated confidence of the route's signal"}
+    return figures | served.document(said)
 
 
-async def _measured(data: Path, way: Way, skip_bad: bool) -> tuple[Gathered, int]:
-    """The measured answers, and the number of rows left for another run."""
-    with way.ledger() as ledger:
-        kept = measuring.kept_in(way.out)
-        with readable(data):
-            looked = measuring.look(data, kept)
-        check(looked, str(data), skip_bad, nothing="contains no answer")
-        _confirm(way, looked)
-        async with judging(measuring, way) as judge:
-            with paced(way, data.name, looked.left) as pace:
-                gathered, outcome = await measuring.measure(data, judge, kept, ledger, pace)
-    return gathered, looked.left - outcome.done
-
-
-def _confirm(way: Way, looked: Looked) -> None:
-    """Show the cost of a language model and ask for confirmation."""
-    if way.judge == "llm" and looked.left:
-        measured = looked.rows - looked.left
-        had = f"{counted(measured, 'row')} measured already; " if measured else ""
-        calls = f"{CALLS * looked.left} calls of the judge at most (punts take one)"
-        confirm(f"{had}{looked.left} to measure: {calls}", way.yes)
-
-
-def _show(figures: Json, *, as_json: bool, report: Path | None) -> None:
-    """Print a document and write its page."""
-    if report is not None:
-        write_page(report, render(figures))
-    if as_json:
-        show_text(json.dumps(figures, indent=2, allow_nan=False))
-    else:
-        _print(figures)
+def _measured(data: Path, skip_bad: bool) -> Json:
+    """The document on the answers of a file."""
+    with readable(data), advancing(f"Measuring {data.name}", sum(1 for _ in read_objects(data))) as bar:
+        gathered, bad, unread = measure(read_rows(data), bar.advance)
+    for line, why in unread:
+        say(f"line {line}: {why}", err=True)
+    figures: Json = {"data": data.name, "confidence_is": "share of further answers that do not contradict"}
+    figures |= document(gathered)
+    has_rows = bool(figures["n"] or figures["punts"] or unread)
+    report_bad(bad, skip_bad, others=has_rows)
+    if not has_rows:
+        stop(f"{data}: contains no answer")
+    return figures
 
 
 def _print(figures: Json) -> None:

@@ -10,9 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from ...lab.regimes import ESTIMATORS, Options, steps_of, study, to_document
-from ...lab.report import render_regimes
-from ..shared.files import write_page
+from ...lab.regimes import ESTIMATORS, STEPS, study, to_document
 from ..shared.messages import one_sentence, show_text
 from ..shared.options import CONFIG, ConfigPath, JsonForTables, SkipBad
 from ..shared.progress import progress_bar
@@ -23,7 +21,7 @@ from .conditions import checked, parse_conditions
 _EXAMPLE = "found > 0"
 _KNOWN = (
     "n, found, accuracy, brier.local, generalised_ece.local, worst_group_gap.local (also of raw, platt and isotonic), "
-    "gain.over_platt.high, permutation.reported and permutation.p_value"
+    "gain.over_platt.high"
 )
 
 
@@ -39,23 +37,7 @@ def regimes(
         str | None, typer.Option(help="The labelled answers of this route's audit, in place of --data.")
     ] = None,
     since: Annotated[str | None, typer.Option(help="With --route: answers given since 14d, 36h or a date.")] = None,
-    train_fraction: Annotated[float, typer.Option(help="Share of the answers to learn from.")] = 0.6,
-    in_order: Annotated[
-        bool, typer.Option("--in-order", help="Learn from the first questions of the file. Unset: from random ones.")
-    ] = False,
-    epsilon: Annotated[
-        float, typer.Option(min=0.0, max=0.5, help="Smallest error of the confidence in a regime, as a probability.")
-    ] = 0.05,
-    permutations: Annotated[
-        int, typer.Option(min=0, help="Number of sets with permuted labels that are searched too.")
-    ] = 20,
-    resamples: Annotated[int, typer.Option(min=2, help="Bootstrap resamples for the intervals of slices.")] = 100,
-    seed: Annotated[int, typer.Option(help="Seed of split, folds, centres and resamples.")] = 0,
-    embedder: Annotated[
-        str | None, typer.Option(help="A sentence-transformers model. Unset: the int8 MiniLM of the extra `semantic`.")
-    ] = None,
     as_json: JsonForTables = False,
-    report: Annotated[Path | None, typer.Option("--report", help="Write one self-contained page here.")] = None,
     fail_if: Annotated[
         list[str] | None, typer.Option(help=f"End with 1 where this holds, e.g. '{_EXAMPLE}'; repeatable.")
     ] = None,
@@ -66,15 +48,12 @@ def regimes(
     conditions = parse_conditions(fail_if, _EXAMPLE)
     name, rows = labelled_rows(data, route, since, config)
     report_left_out(rows, skip_bad)
-    options = Options(train_fraction, epsilon, permutations, resamples, seed, in_order)
     with one_sentence(), progress_bar() as progress:
-        questions = embedded(rows, embedder or "", progress)
-        task = progress.add_task("Learning and auditing", total=steps_of(options))
-        made = study(questions, options, lambda: progress.advance(task))
+        questions = embedded(rows, progress)
+        task = progress.add_task("Learning", total=STEPS)
+        made = study(questions, lambda: progress.advance(task))
     document = to_document(made, name)
     with checked(conditions, document, _KNOWN):
-        if report is not None:
-            write_page(report, render_regimes(made, document))
         show_text(json.dumps(document, indent=2)) if as_json else _print(document)
 
 
@@ -96,12 +75,6 @@ def _print(document: dict[str, Any]) -> None:
         highlight=False,
     )
     _print_regimes(console, document)
-    if (null := document["permutation"]) is not None:
-        console.print(
-            f"exchanged labels: regimes in {null['reported']} of {null['sets']} sets; the field varies by {null['sd']:.3f}, there by "
-            f"{null['null_sd'][0]:.3f} (p {null['p_value']:.3f})",
-            highlight=False, soft_wrap=True,
-        )  # fmt: skip
 
 
 def _print_regimes(console: Console, document: dict[str, Any]) -> None:

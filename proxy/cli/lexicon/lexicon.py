@@ -113,9 +113,9 @@ def _unwritten(lexicon: Lexicon) -> Iterator[str]:
     most = lexicon[NO_HEDGE].beta.mean if NO_HEDGE in lexicon else 1.0
     for hedge in mine.values():
         if hedge.beta.mean > most:
-            yield f"{hedge.id}: perceived as surer than a plain assertion ({most:.2f}), so it is read and not written; `rewriting.boosters` changes that"
+            yield f"{hedge.id}: perceived as surer than a plain assertion ({most:.2f}), so it is read and not written"
         elif hedge.id in UNSUITED:
-            yield f"{hedge.id}: beside a statement it contradicts or overstates it, so it is read and not written; `rewriting.never` changes that"
+            yield f"{hedge.id}: beside a statement it contradicts or overstates it, so it is read and not written"
         elif voice_of(hedge) == "first_person":
             yield f'{hedge.id}: written where the answer says "I" or with `rewriting: {{voice: first_person}}`'
 

@@ -93,7 +93,6 @@ def preview(
         list[str] | None, typer.Option(help="Answer to word; may be given several times. Default: a sentence and a bare answer.")
     ] = None,
     voice: Annotated[Literal["impersonal", "first_person"], typer.Option(help="Who speaks, as `rewriting.voice`.")] = "impersonal",
-    register: Annotated[Literal["neutral", "formal", "casual"], typer.Option(help="Tone, as `rewriting.register`.")] = "neutral",
     as_json: JsonLines = False,
 ) -> None:  # fmt: skip
     """Word sample answers at each confidence as a route with this lexicon would, and read back how sure they sound."""
@@ -106,7 +105,7 @@ def preview(
         stop(str(error))
     if warning is not None:
         stop(f"{lexicon}: {warning}", 1)
-    rewriting = DEFAULT_ROUTE.rewriting.model_copy(update={"voice": voice, "register_": register})
+    rewriting = DEFAULT_ROUTE.rewriting.model_copy(update={"voice": voice})
     route = DEFAULT_ROUTE.model_copy(update={"lexicon": lexicon, "rewriting": rewriting})
     with one_sentence():
         reworder = default_reworder(route)

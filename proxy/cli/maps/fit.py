@@ -14,14 +14,13 @@ from ....calibration import FittedMap
 from ....calibration.maps import DEFAULT, MapName
 from ....calibration.metrics.table import HEADLINE
 from ...lab.fitting import Decile, deciles, fit_records, version_of
-from ...pipeline.placing import ADAPTIVE, LOCAL
+from ...pipeline.placing import LOCAL
 from ...types import CLAIM_SIGNAL
 from ..shared.messages import one_sentence, say, show_text, stop
 from ..shared.options import CONFIG, ConfigPath, NegativeSlope, SkipBad
-from ..shared.records import Audited, HowGrouped, Labelled, Signal, load_records
+from ..shared.records import Audited, Labelled, Signal, load_records
 from ..shared.registry import check_route
 from ..shared.times import moment
-from .fit_adaptive import MeanSamples, MeasuredDraft, fit_adaptive_map
 from .fit_local import fit_local_map
 from .refit import finish_refit, refit_from_audit
 from .storing import Storing
@@ -34,13 +33,6 @@ FromAudit = Annotated[
     ),
 ]
 Since = Annotated[str | None, typer.Option(help="With --from-audit: answers given since 14d, 36h or a date.")]
-TrainFraction = Annotated[
-    float, typer.Option(help="With --from-audit: share of the verdicts that the map is fitted on.")
-]
-Embedder = Annotated[
-    str | None,
-    typer.Option(help="With --map local or adaptive: a sentence-transformers model. Unset: the int8 MiniLM."),
-]
 WhatMeasures = Annotated[
     Signal,
     typer.Option(
@@ -61,16 +53,8 @@ def fit(
     ] = None,
     from_audit: FromAudit = False,
     since: Since = None,
-    train_fraction: TrainFraction = 0.5,
-    actor: Annotated[
-        str | None, typer.Option(help="With --from-audit --activate: who does it, for the record.")
-    ] = None,
     signal: WhatMeasures = "semantic",
     kind: MapKind = DEFAULT,
-    clusters: HowGrouped = "rules",
-    embedder: Embedder = None,
-    samples: MeanSamples = 3.0,
-    draft: MeasuredDraft = "largest",
     version: Annotated[
         str | None, typer.Option(help="Name to store the map under; made from its parts by default.")
     ] = None,
@@ -92,25 +76,21 @@ def fit(
     if from_audit:
         if data is not None or route is None:
             stop("--from-audit takes --route in place of --data")
-        source = Audited(route, since, actor)
+        source = Audited(route, since)
     else:
         if data is None:
             stop("--data names the labelled answers; --from-audit --route takes a route's own verdicts")
         if (route or model) and not activate:
             stop("--route and --model say where a map is active; add --activate")
         check_route(route, folder, config)
-        source = Labelled(data, signal, clusters)
+        source = Labelled(data, signal)
     storing = Storing(config, folder, version, activate, route, model)
     if kind == LOCAL:
-        fit_local_map(source, storing, encoder=embedder or "", as_json=as_json, skip_bad=skip_bad)
-    elif kind == ADAPTIVE:
-        fit_adaptive_map(
-            source, storing, encoder=embedder or "", samples=samples, draft=draft, as_json=as_json, skip_bad=skip_bad
-        )
+        fit_local_map(source, storing, as_json=as_json, skip_bad=skip_bad)
     elif isinstance(source, Audited):
-        how = {"kind": kind, "train_fraction": train_fraction, "claims": signal == CLAIM_SIGNAL, "version": version}
+        how = {"kind": kind, "claims": signal == CLAIM_SIGNAL, "version": version}
         refitted = refit_from_audit(config, source.route, since=moment(since) if since else 0.0, **how)
-        finish_refit(config, refitted, activate=activate, actor=actor, as_json=as_json)
+        finish_refit(config, refitted, activate=activate, as_json=as_json)
     else:
         _fit(source, storing, kind, allow_negative_slope=allow_negative_slope, as_json=as_json, skip_bad=skip_bad)
 
@@ -119,7 +99,7 @@ def _fit(
     source: Labelled, storing: Storing, kind: MapName, *, allow_negative_slope: bool, as_json: bool, skip_bad: bool
 ) -> None:
     """Fit a map of the confidence alone, from a file."""
-    records, weights = load_records(source.data, signal=source.signal, clusters=source.clusters, skip_bad=skip_bad)
+    records, weights = load_records(source.data, signal=source.signal, skip_bad=skip_bad)
     with one_sentence():
         fitted = fit_records(records, kind, source.signal, weights, allow_negative_slope=allow_negative_slope)
     name = storing.version or version_of(fitted, kind, source.signal)

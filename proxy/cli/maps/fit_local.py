@@ -21,13 +21,12 @@ from ..shared.store import open_audit, whoami
 from .storing import Storing
 
 
-def fit_local_map(source: Labelled | Audited, storing: Storing, *, encoder: str, as_json: bool, skip_bad: bool) -> None:
+def fit_local_map(source: Labelled | Audited, storing: Storing, *, as_json: bool, skip_bad: bool) -> None:
     """Learn from a file or from a route's audit, store, and activate where that is asked for and the map helps.
 
     Args:
         source: what is learned from.
         storing: where the map goes.
-        encoder: a sentence-transformers model; "": the int8 MiniLM.
         as_json: print the stored map as JSON.
         skip_bad: continue without rows that cannot be used.
     """
@@ -36,10 +35,10 @@ def fit_local_map(source: Labelled | Audited, storing: Storing, *, encoder: str,
     rows, signal = _rows(source, storing.config, skip_bad)
     report_left_out(rows, skip_bad)
     with one_sentence(), progress_bar() as progress:
-        questions = embedded(rows, encoder, progress)
+        questions = embedded(rows, progress)
         task = progress.add_task("Learning and comparing", total=STEPS)
         made = fit_local(
-            questions.columns, questions.alpha, questions.beta, signal=signal, model=storing.model or "", encoder=encoder,
+            questions.columns, questions.alpha, questions.beta, signal=signal, model=storing.model or "",
             describe=lambda held, discovery: _words(questions, held, discovery), done=lambda: progress.advance(task),
         )  # fmt: skip
     name, used = storing.version or version_of(made.fitted, "local", signal), storing.activate and made.helps
@@ -49,7 +48,7 @@ def fit_local_map(source: Labelled | Audited, storing: Storing, *, encoder: str,
     ):  # as every refit from the audit: the route's own map, with who set it and why
         with open_audit(storing.config) as (_, engine):
             note = made.fitted.provenance.notes[0]
-            set_state(engine, source.route, "map", name, actor=source.actor or whoami(), note=note)
+            set_state(engine, source.route, "map", name, actor=whoami(), note=note)
     _print(name, made, place, used, as_json)
     if storing.activate and not used:
         stop(
@@ -64,7 +63,7 @@ def _rows(source: Labelled | Audited, config: Path, skip_bad: bool) -> tuple[Reg
         return rows, named_route(configuration(config), source.route).signal
     if not samples_in(source.data):
         return labelled_rows(source.data, None, None, config)[1], source.signal
-    measured, _ = load_records(source.data, signal=source.signal, clusters=source.clusters, skip_bad=skip_bad)
+    measured, _ = load_records(source.data, signal=source.signal, skip_bad=skip_bad)
     return rows_of_records(measured), source.signal
 
 

@@ -32,12 +32,12 @@ def refit_from_audit(config: Path, route: str, **how: Any) -> RouteRefit:
             stop(f"route {route}: {error}")
 
 
-def finish_refit(config: Path, refitted: RouteRefit, *, activate: bool, actor: str | None, as_json: bool) -> None:
+def finish_refit(config: Path, refitted: RouteRefit, *, activate: bool, as_json: bool) -> None:
     """Activate the new map where that is asked for and it beats the map in use beyond noise, and print the comparison."""
     used = activate and refitted.result.is_better
     if used:
         with open_audit(config) as (settings, engine):
-            _activate(settings, engine, refitted, actor or whoami())
+            _activate(settings, engine, refitted)
     document = refitted.document(activated=used)
     show_text(json.dumps(document, indent=2)) if as_json else _print(document)
     if activate and not used:
@@ -48,17 +48,17 @@ def finish_refit(config: Path, refitted: RouteRefit, *, activate: bool, actor: s
         )
 
 
-def _activate(settings: Settings, engine: Engine, refitted: RouteRefit, actor: str) -> None:
+def _activate(settings: Settings, engine: Engine, refitted: RouteRefit) -> None:
     """A map of whole answers becomes the route's; one of claims is assigned to it beside that, and the change is noted all the same."""
     if not refitted.claims:
-        set_state(engine, refitted.route, "map", refitted.version, actor=actor, note=refitted.reason)
+        set_state(engine, refitted.route, "map", refitted.version, actor=whoami(), note=refitted.reason)
         return
     route = named_route(settings, refitted.route)
     stored_maps(settings, engine).registry.activate(refitted.version, route=route.name, model=route.model)
     with transaction(engine, "write") as connection:
         note_change(
             connection,
-            actor=actor,
+            actor=whoami(),
             what="claims map",
             route=route.name,
             before=refitted.in_use,

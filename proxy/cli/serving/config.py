@@ -15,7 +15,7 @@ from ...config import Settings, load_known
 from ...config.kinds import load_object
 from ...config.redis import redis_state
 from ...errors import ConfigError, ProxyError, StoreError, UpstreamRejected
-from ...services.services import check_services, judge_state, named_upstreams, open_upstream
+from ...services.services import check_services, named_upstreams, open_upstream
 from ...services.serving import store_failure
 from ..shared.messages import counted, say, stop
 from ..shared.options import CONFIG, ConfigPath
@@ -55,8 +55,6 @@ def check(
     if settings.unrouted is not None:
         say(f"{config}: {settings.unrouted}", err=True)
     routes = ", ".join(f"{route.name} ({route.mode})" for route in settings.routes)
-    if (judge := judge_state(settings)) is not None:
-        say(f"judge of the claims of long answers: {judge}")
     say(f"{config}: fine; routes: {routes}")
 
 

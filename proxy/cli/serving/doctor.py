@@ -19,7 +19,7 @@ from ...protocols import Call
 from ...rewriting.editor_check import Checking, check
 from ...services.active_map import open_maps
 from ...services.factories import editor_of, only_models
-from ...services.services import check_services, judge_state, open_upstream
+from ...services.services import check_services, open_upstream
 from ...spending.prices import Prices, open_prices
 from ...types import Json, Usage
 from ...upstreams.answers import usage_of
@@ -77,8 +77,6 @@ async def _findings(settings: Settings, headers: Mapping[str, str], model: str) 
     except ConfigError as error:
         yield "fails", "configuration", str(error)
         return
-    if (judge := judge_state(settings)) is not None:
-        yield "works", "judge of claims", judge
     if any(os.environ.get(name) for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")):
         said = "HTTPS_PROXY is set, but upstreams of `provider: openai` are reached directly, not through that proxy"
         yield "note", "network", said

@@ -18,7 +18,7 @@ from ...config import Settings
 from ...services.keyring import state_of
 from ...types import Key, Role
 from ..shared.messages import counted, say, show_text, stop
-from ..shared.options import CONFIG, Actor, ConfigPath, JsonForTable, Note
+from ..shared.options import CONFIG, ConfigPath, JsonForTable, Note
 from ..shared.settings import named_route
 from ..shared.store import open_audit, whoami
 from ..shared.times import moment
@@ -49,7 +49,6 @@ def new(
     tokens: Tokens = None,
     concurrency: Places = None,
     config: ConfigPath = CONFIG,
-    actor: Actor = None,
     note: Note = None,
 ) -> None:
     """Create a key. Its secret is printed on standard output, this once; only its hash is stored."""
@@ -57,7 +56,7 @@ def new(
         stop(f"{name!r} cannot be a key's name: up to 64 letters, digits and any of _ . @ + -")
     with open_audit(config) as (settings, engine):
         wishes = _wishes(settings, team, routes, expires, requests, tokens, concurrency)
-        made = keys.create(engine, Key(name, role=role, **wishes), actor=actor or whoami(), note=note)
+        made = keys.create(engine, Key(name, role=role, **wishes), actor=whoami(), note=note)
     if made is None:
         stop(f"there is, or was, a key {name!r}; names are not given twice, because the audit knows keys by them")
     _show_once(*made)
@@ -94,7 +93,6 @@ def change(
     tokens: Tokens = None,
     concurrency: Places = None,
     config: ConfigPath = CONFIG,
-    actor: Actor = None,
     note: Note = None,
 ) -> None:
     """Change a key's rights; values that are not given stay unchanged."""
@@ -102,7 +100,7 @@ def change(
         wishes = _wishes(settings, team, routes, expires, requests, tokens, concurrency)
         if not wishes:
             stop("nothing to change is named; see `hedgerow keys change --help`")
-        key = keys.change(engine, name, wishes, actor=actor or whoami(), note=note)
+        key = keys.change(engine, name, wishes, actor=whoami(), note=note)
     if key is None:
         stop(f"no key is called {name!r}")
     say("  ".join([key.name, state_of(key), *_parts(key)]))
@@ -113,7 +111,6 @@ def rotate(
     name: Name,
     overlap: Annotated[str, typer.Option(help="How long the old secret stays valid, such as 24h.")] = "0m",
     config: ConfigPath = CONFIG,
-    actor: Actor = None,
     note: Note = None,
 ) -> None:
     """Give a key a new secret, which is printed on standard output, this once."""
@@ -122,17 +119,17 @@ def rotate(
     if overlap_s > keys.MAX_OVERLAP_S:
         stop(f"--overlap {overlap} is too long: the old secret may work on for 90 days at most")
     with open_audit(config) as (_, engine):
-        made = keys.rotate(engine, name, overlap_s=overlap_s, actor=actor or whoami(), note=note)
+        made = keys.rotate(engine, name, overlap_s=overlap_s, actor=whoami(), note=note)
     if made is None:
         stop(f"no key is called {name!r}, or it is revoked")
     _show_once(*made)
 
 
 @app.command()
-def revoke(name: Name, config: ConfigPath = CONFIG, actor: Actor = None, note: Note = None) -> None:
+def revoke(name: Name, config: ConfigPath = CONFIG, note: Note = None) -> None:
     """Revoke a key permanently."""
     with open_audit(config) as (_, engine):
-        key = keys.revoke(engine, name, actor=actor or whoami(), note=note)
+        key = keys.revoke(engine, name, actor=whoami(), note=note)
     if key is None:
         stop(f"no key is called {name!r}")
     say(f"{key.name}: revoked")

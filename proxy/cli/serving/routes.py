@@ -18,7 +18,7 @@ from ...services.active_map import stored_maps
 from ...services.reload import describe, effective
 from ...types import Json
 from ..shared.messages import say, show_text, stop
-from ..shared.options import CONFIG, Actor, ConfigPath, JsonForTable, Note
+from ..shared.options import CONFIG, ConfigPath, JsonForTable, Note
 from ..shared.settings import named_route
 from ..shared.store import open_audit, whoami
 
@@ -74,14 +74,12 @@ def _promises(promises: Json | None) -> list[str]:
 
 
 @app.command("set-mode")
-def set_mode(
-    route: Route, mode: WishedMode, config: ConfigPath = CONFIG, actor: Actor = None, note: Note = None
-) -> None:
+def set_mode(route: Route, mode: WishedMode, config: ConfigPath = CONFIG, note: Note = None) -> None:
     """Switch a route to off, shadow or on; `configured` returns it to the configuration."""
     with open_audit(config) as (settings, engine):
         named_route(settings, route)
         wish = None if mode == "configured" else mode
-        _say(operators.set_state(engine, route, "mode", wish, actor=actor or whoami(), note=note))
+        _say(operators.set_state(engine, route, "mode", wish, actor=whoami(), note=note))
 
 
 @app.command()
@@ -89,7 +87,6 @@ def activate(
     route: Route,
     version: Annotated[str, typer.Argument(help="A stored map, `identity`, or `configured`.")],
     config: ConfigPath = CONFIG,
-    actor: Actor = None,
     note: Note = None,
 ) -> None:
     """Use a stored map for a route from now on."""
@@ -99,26 +96,26 @@ def activate(
             stored_maps(settings, engine).check(named_route(settings, route), wish)
         except ConfigError as error:
             stop(str(error))
-        _say(operators.set_state(engine, route, "map", wish, actor=actor or whoami(), note=note))
+        _say(operators.set_state(engine, route, "map", wish, actor=whoami(), note=note))
 
 
 @app.command()
-def rollback(route: Route, config: ConfigPath = CONFIG, actor: Actor = None, note: Note = None) -> None:
+def rollback(route: Route, config: ConfigPath = CONFIG, note: Note = None) -> None:
     """Return a route to its previous map; a second time to the one before."""
     with open_audit(config) as (settings, engine):
         named_route(settings, route)
-        change = operators.roll_back(engine, route, actor=actor or whoami(), note=note)
+        change = operators.roll_back(engine, route, actor=whoami(), note=note)
     if change is None:
         stop(f"route {route} has had no other map")
     _say(change)
 
 
 @app.command("clear-alarms")
-def clear_alarms(route: Route, config: ConfigPath = CONFIG, actor: Actor = None, note: Note = None) -> None:
+def clear_alarms(route: Route, config: ConfigPath = CONFIG, note: Note = None) -> None:
     """Clear a route's alarms; its tests restart with later data."""
     with open_audit(config) as (settings, engine):
         named_route(settings, route)
-        cleared = operators.clear_alarms(engine, route, actor=actor or whoami(), note=note)
+        cleared = operators.clear_alarms(engine, route, actor=whoami(), note=note)
     say(f"{route}: {cleared} alarms cleared")
 
 

@@ -11,7 +11,6 @@ ConfigPath = Annotated[Path, typer.Option("--config", "-c", help="The configurat
 CONFIG = Path("config.yaml")
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Continue without rows that cannot be used.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before spending.")]
-Actor = Annotated[str | None, typer.Option(help="Who does it, for the record; the user of this shell by default.")]
 Note = Annotated[str | None, typer.Option(help="Why, for the record.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 JsonForTable = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...audit.labelled import export_rows
+from ...clustering.embeddings import OnnxEncoder
 from ...lab.datasets import BadRow, read_objects
 from ...lab.forms import in_one_form
 from ...lab.measuring import Records
 from ...lab.regime_data import Questions, RegimeRow, RegimeRows, questions_of, read_regime_rows
-from ...pipeline.placing import encoder_of
 from .files import readable, report_bad
 from .messages import counted, one_sentence, say, stop
 from .settings import named_route
@@ -72,7 +72,7 @@ def report_left_out(rows: RegimeRows, skip_bad: bool) -> None:
         say(f"left out: {counted(rows.unsettled, 'row')} without a label", err=True)
 
 
-def embedded(rows: RegimeRows, model: str, progress: Progress) -> Questions:
+def embedded(rows: RegimeRows, progress: Progress) -> Questions:
     """The rows as columns, each different question embedded once.
 
     Raises:
@@ -80,4 +80,4 @@ def embedded(rows: RegimeRows, model: str, progress: Progress) -> Questions:
     """
     texts = len({row.text for row in rows.rows if row.embedding is None})
     task = progress.add_task("Reading questions", total=texts or None)
-    return questions_of(rows.rows, encoder_of(model), lambda count: progress.advance(task, count))
+    return questions_of(rows.rows, OnnxEncoder(step="calibrate"), lambda count: progress.advance(task, count))

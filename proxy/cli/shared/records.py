@@ -34,12 +34,10 @@ class Labelled:
     Attributes:
         data: the file.
         signal: what measures the confidence.
-        clusters: how answers are grouped.
     """
 
     data: Path
     signal: Signal
-    clusters: Clusters
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,20 +47,18 @@ class Audited:
     Attributes:
         route: its name.
         since: answers given since, as on the command line; None: all.
-        actor: who activates what is learned, for the record; None: the user of this shell.
     """
 
     route: str
     since: str | None
-    actor: str | None
 
 
 def load_records(
     path: Path,
     *,
     signal: Signal,
-    clusters: Clusters,
     skip_bad: bool,
+    clusters: Clusters = "rules",
     fit_on: float = 1.0,
     drawn_only: bool = False,
 ) -> tuple[Records, Weights | None]:

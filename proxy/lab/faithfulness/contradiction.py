@@ -1,4 +1,4 @@
-"""Which other answers contradict an assertion, decided in this process by rules and words, or by rules and the shipped judge.
+"""Which other answers contradict an assertion, decided by rules and words.
 
 A different meaning is not always a contradiction: "Honolulu" and "Hawaii" differ but do not contradict each other. A refusal, and an answer
 that adds detail or is less precise, contradict nothing (Yona, Aharoni & Geva 2024, equation 2 and appendix B).
@@ -8,17 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ...clustering.judged_support import read_claims
-from ...clustering.local import ENTAILED, LocalJudge, behind, reads
 from ...clustering.rules import Judgement, judge_pair
 from ...clustering.support import agreement_with, disputed
 from .assertions import Assertion, Unread, assertions
 from .places import nested
 
-FOLLOWS = 0.7
-"""Probability from which one of two answers follows from the other, and they do not contradict. On 3,000 answers that people compared with a
-right one (EVOUNA, NQ), rules and judge together say contradiction of 28.3 %, people of 26.4 %, and agree on 91.6 %. That answers without a name in
-common contradict whatever the judge says came later: on 1,500 of these answers agreement is 92.4 % with it and without."""
 SHARED = 0.5
 """If one answer contains at least this share of the other's names and numbers, words show no contradiction."""
 LONG = 8
@@ -28,8 +22,6 @@ _ADDS = frozenset({"veto:list", "veto:qualifier"})
 
 Table = list[tuple[bool, ...]]
 """For each assertion, whether each of the other answers contradicts it."""
-Compare = Callable[[str, Sequence[Assertion], Sequence[str]], Table]
-"""(question, assertions of an answer, other answers) -> table."""
 
 
 def by_words(question: str, asserted: Sequence[Assertion], others: Sequence[str]) -> Table:
@@ -42,33 +34,6 @@ def by_words(question: str, asserted: Sequence[Assertion], others: Sequence[str]
 def _by_names(question: str, text: str, others: Sequence[str]) -> list[bool]:
     """For each other answer: whether neither contains half of the other's names and numbers."""
     return [not _shares(question, text, other) for other in others]
-
-
-class ByJudge:
-    """Decides by the rules, then by the shipped judge, or by words in a language that the judge does not read. Blocks."""
-
-    def __init__(self, judge: LocalJudge) -> None:
-        self._judge = judge
-
-    def __call__(self, question: str, asserted: Sequence[Assertion], others: Sequence[str]) -> Table:
-        """See `Compare`."""
-        texts = [one.text for one in asserted]
-        if not all(reads(text, question) for text in (*texts, *others)):
-            return by_words(question, asserted, others)
-        if asserted and asserted[0].of_several:
-            return [tuple(said is False for said in of.by) for of in read_claims(self._judge, question, texts, others)]
-        return [_each(question, text, others, self._contradict) for text in texts]
-
-    def _contradict(self, question: str, text: str, others: Sequence[str]) -> list[bool]:
-        own = behind(question, text)
-        both_ways = [
-            pair for other in others for pair in ((own, behind(question, other)), (behind(question, other), own))
-        ]
-        follows = self._judge.probabilities(both_ways)[:, ENTAILED].reshape(-1, 2).max(axis=1)
-        return [
-            bool(probability < FOLLOWS) or _names_apart(question, text, other)
-            for probability, other in zip(follows, others, strict=True)
-        ]
 
 
 def _each(
@@ -116,11 +81,6 @@ def said_in(answer: str, question: str) -> str | None:
 def _shares(question: str, a: str, b: str) -> bool:
     """Whether one answer contains half of the other's names and numbers."""
     return any(share is not None and share >= SHARED for share in _shared(question, a, b))
-
-
-def _names_apart(question: str, a: str, b: str) -> bool:
-    """Whether both answers have names or numbers, but none in common: the judge finds "Al Capone." entailed by a sentence about somebody else."""
-    return all(share == 0.0 for share in _shared(question, a, b))
 
 
 def _shared(question: str, a: str, b: str) -> tuple[float | None, float | None]:

@@ -20,6 +20,8 @@ METRICS = ("cmfg", "mfg", "decisiveness", "confidence", "overstated", "understat
 """The metrics with an interval, in display order."""
 WORST = ("cmfg", "mfg")
 """The metrics of which `worst` has the lowest value over groups."""
+RESAMPLES = 1000
+"""Bootstrap resamples for the intervals."""
 FEW = 100
 """With fewer answers cMFG is unreliable: its ten bins have fewer than ten each."""
 
@@ -92,15 +94,15 @@ class Gathered:
         return whole
 
 
-def document(gathered: Gathered, *, resamples: int = 1000, seed: int = 0) -> Json:
+def document(gathered: Gathered) -> Json:
     """Every figure by name; with several groups also `groups` and `worst`, the lowest values."""
-    whole = figures(gathered.whole, resamples=resamples, seed=seed) | {"unread": gathered.unread}
+    whole = figures(gathered.whole) | {"unread": gathered.unread}
     if len(gathered.groups) < 2:
         return whole | {"groups": [], "worst": worst_of([whole])}
     groups: list[Json] = []
     for key in sorted(gathered.groups):
         names = {name: value for name, value in zip(GROUPED, key, strict=True) if value}
-        groups.append(names | figures(gathered.groups[key], resamples=resamples, seed=seed))
+        groups.append(names | figures(gathered.groups[key]))
     return whole | {"groups": groups, "worst": worst_of(groups)}
 
 
@@ -109,7 +111,7 @@ def worst_of(groups: Sequence[Json]) -> Json:
     return {name: min((group[name] for group in groups if group[name] is not None), default=None) for name in WORST}
 
 
-def figures(columns: Columns, *, resamples: int, seed: int) -> Json:
+def figures(columns: Columns) -> Json:
     """The figures of one group; metrics are None if no answer asserts anything."""
     d, c, f = columns.arrays
     n = int(d.size)
@@ -129,9 +131,9 @@ def figures(columns: Columns, *, resamples: int, seed: int) -> Json:
             | {"bins_filled": 0, "curve": [], "notes": notes(columns, 0)}
             | {"why": dict.fromkeys([*METRICS, "cmfg_always_decisive", "accuracy"], "no answer asserts anything")}
         )
-    measured = faithfulness_figures(d, c, f, rng=np.random.default_rng(seed), resamples=resamples)
+    measured = faithfulness_figures(d, c, f, rng=np.random.default_rng(0), resamples=RESAMPLES)
     for name in METRICS:
-        known |= _metric(name, getattr(measured, name), intervals=resamples > 0)
+        known |= _metric(name, getattr(measured, name))
     known |= {"cmfg_always_decisive": measured.cmfg_always_decisive, "bins_filled": measured.bins_filled}
     return known | {"curve": _curve(d, c, f), "notes": notes(columns, measured.bins_filled), "why": _why(known, d)}
 
@@ -147,10 +149,10 @@ def _why(known: Json, d: NDArray[np.float64]) -> Json:
     return why
 
 
-def _metric(name: str, held: Interval | None, *, intervals: bool) -> Json:
+def _metric(name: str, held: Interval | None) -> Json:
     if held is None:
         return {name: None}
-    return {name: held.estimate} | ({f"{name}_interval": [held.low, held.high]} if intervals else {})
+    return {name: held.estimate, f"{name}_interval": [held.low, held.high]}
 
 
 def _curve(d: NDArray[np.float64], c: NDArray[np.float64], f: NDArray[np.float64]) -> list[Json]:

@@ -102,9 +102,8 @@ Row = Answered | Measured
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """An answer's assertions: text, decisiveness, and which of the further answers contradict each."""
+    """An answer's assertions: decisiveness, and which of the further answers contradict each."""
 
-    texts: tuple[str, ...]
     decisiveness: tuple[float, ...]
     contradicted: tuple[tuple[bool, ...], ...]
 
@@ -114,7 +113,7 @@ class Judged:
             **row.given,
             decisiveness=self.decisiveness,
             confidence=tuple(contradiction_confidence(of_one) for of_one in self.contradicted),
-            punt=not self.texts,
+            punt=not self.decisiveness,
             k=len(row.samples),
         )
 

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...audit.spoken import SERVED, SpokenAnswers
-from ...monitoring.faithful import VOICES, Against, columns
+from ...monitoring.faithful import VOICES, columns
 from ...types import Json
 from .figures import Columns, figures, worst_of
 
 
-def document(spoken: SpokenAnswers, *, against: Against, resamples: int = 1000, seed: int = 0) -> Json:
+def document(spoken: SpokenAnswers) -> Json:
     """Figures of served answers in the form of `hedgerow faithfulness --data`. `groups` are, for each route, the plain answer, the model's own
     words and the served words; `worst` is the lowest value of the served words.
     """
@@ -21,12 +21,12 @@ def document(spoken: SpokenAnswers, *, against: Against, resamples: int = 1000, 
     def measured(
         voice: Mapping[str, tuple[NDArray[np.float64], NDArray[np.float64]]], name: str, punts: int = 0
     ) -> Json:
-        return figures(_columns(*voice[name], punts), resamples=resamples, seed=seed)
+        return figures(_columns(*voice[name], punts))
 
-    whole = measured(columns(spoken, against), SERVED, spoken.abstained) | {"unread": 0}
+    whole = measured(columns(spoken), SERVED, spoken.abstained) | {"unread": 0}
     groups: list[Json] = []
     for route in sorted({str(name) for name in spoken.route}):
-        voices = columns(spoken.where(spoken.route == route), against)
+        voices = columns(spoken.where(spoken.route == route))
         groups += [{"route": route, "words": name} | measured(voices, name) for name in VOICES if voices[name][0].size]
     return whole | {"groups": groups, "worst": worst_of([group for group in groups if group["words"] == SERVED])}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -23,21 +23,15 @@ from ....calibration.metrics.markers import (
     MarkedSentence,
     corpus,
     measure_markers,
-    rank_agreement,
 )
 from ....lexicon.perception.people import people_read
 from ...types import Json
-from .lexicon import own_cd_mae
 from .rows import Sentence
 from .undefined import reasons, why_undefined
 
 T = TypeVar("T")
 UNNAMED = "(unnamed)"
 """What a model or a dataset without a name is called."""
-FAITHFUL = 0.75
-"""Faithfulness from which a response is relatively faithful (Liu & Cohan, footnote 11)."""
-KINDS = ("right", "wrong", "faithful", "unfaithful")
-"""What sentences are counted under, by their responses."""
 OUT_OF = 1 << 32
 
 
@@ -112,8 +106,7 @@ def _model(name: str, sentences: Sequence[Sentence], thresholds: Sequence[int]) 
         "datasets": [_dataset(whole, i, responses, accuracy, cmfg) for i in range(len(whole.datasets))],
         "metrics": metrics,
         "undefined": reasons(metrics),
-        "markers": _markers(whole, sentences, responses),
-        "rank_agreement": _agreement(whole, thresholds[0]),
+        "markers": _markers(whole, sentences),
         "notes": _notes(whole, thresholds[0]),
     }
 
@@ -132,16 +125,6 @@ class _Response:
     def faithfulness(self) -> float | None:
         """1 - mean of |decisiveness - confidence|; None where nobody knows how decisive any of its sentences sounds."""
         return 1.0 - fmean(self.gap) if self.gap else None
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """What its sentences are counted under, for the violins."""
-        kinds = []
-        if self.faithfulness is not None:
-            kinds.append("faithful" if self.faithfulness >= FAITHFUL else "unfaithful")
-        if self.correct is not None:
-            kinds.append("right" if self.correct else "wrong")
-        return tuple(kinds)
 
 
 def _responses(sentences: Sequence[Sentence]) -> list[_Response]:
@@ -200,10 +183,9 @@ def _dataset(
     }
 
 
-def _markers(whole: Corpus, sentences: Sequence[Sentence], responses: Sequence[_Response]) -> list[Json]:
+def _markers(whole: Corpus, sentences: Sequence[Sentence]) -> list[Json]:
     """Each marker with its MIC in each dataset, most frequent first; counts are of the sentences that MICs are estimated on."""
-    mics, stable = whole.mics(), own_cd_mae(whole)
-    kinds = Counter((of.dataset, marker, kind) for of in responses for marker in of.markers for kind in of.kinds)
+    mics = whole.mics()
     graded: defaultdict[str, list[bool]] = defaultdict(list)
     for s in sentences:
         if s.correct is not None:
@@ -212,7 +194,6 @@ def _markers(whole: Corpus, sentences: Sequence[Sentence], responses: Sequence[_
     def row(at: int, marker: str) -> Json:
         of_datasets = {
             name: {"mic": float(of.mean[at]), "deviation": _known(of.deviation[at]), "count": int(of.count[at])}
-            | {kind: kinds[name, marker, kind] for kind in KINDS}
             for name, of in zip(whole.datasets, mics, strict=True)
             if of.count[at]
         }
@@ -223,7 +204,6 @@ def _markers(whole: Corpus, sentences: Sequence[Sentence], responses: Sequence[_
             "count": count,
             "mic": together,
             "people": people,
-            "own_cd_mae": stable.get(marker),
         }
         return figures | _right(graded.get(marker, [])) | {"datasets": of_datasets}
 
@@ -241,10 +221,6 @@ def _right(graded: Sequence[bool]) -> Json:
 
 def _known(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
-
-
-def _agreement(whole: Corpus, threshold: int) -> list[list[float | None]]:
-    return [[_known(value) for value in row] for row in rank_agreement(whole.matrix(threshold))]
 
 
 def _notes(whole: Corpus, threshold: int) -> list[str]:
@@ -269,9 +245,7 @@ def _notes(whole: Corpus, threshold: int) -> list[str]:
             f"No marker has a MIC in each of the {n} datasets at T = {threshold}: M-AvgCV, MAC and MCC need one."
         )
     if tested < n:
-        notes.append(
-            f"{n - tested} of {n} datasets have a single split and do not count in ID-MAE and CD-MAE; --test-share splits them by response."
-        )
+        notes.append(f"{n - tested} of {n} datasets have a single split and do not count in ID-MAE and CD-MAE.")
     return notes
 
 

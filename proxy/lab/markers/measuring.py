@@ -1,33 +1,28 @@
 """The confidence of each sentence of an answer by consistency (Liu & Cohan, appendix B.5): does each further answer bear it out, leave it open, or
-contradict it? By rules and words, by the shipped judge, or by a language model.
+contradict it? By rules and words.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
-from functools import cache, partial
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 
 from ....lexicon import load
-from ....lexicon.text.claims import Claim
+from ....lexicon.text.language import language_of
 from ....lexicon.text.sentences import sentences
-from ...clustering.judged_support import read_claims
-from ...clustering.local import LocalJudge, reads
+from ...audit.engine import Engine
+from ...audit.queries import recorded_answers
 from ...clustering.support import borne_out
-from ...computing import compute
-from ...config import Route, Settings
-from ...errors import StepFailed, UpstreamError
 from ...rewriting.asserting import asserts
 from ...rewriting.strip import Strippers
-from .. import reading
+from ..datasets import BadRow
 from ..faithfulness.assertions import Assertion
-from ..faithfulness.contradiction import ByJudge, by_words, said_in
-from .rows import Answered, MeasuredAnswer, MeasuredSentence
+from ..faithfulness.contradiction import by_words
+from .analysis import Gathered
+from .rows import Answered, MeasuredAnswer, MeasuredSentence, Row, sentences_of
 
 Verdicts = Sequence[Sequence[bool | None]]
 """For each sentence and each further answer: it bears it out, contradicts it, or neither (None)."""
-Compare = Callable[[str, Sequence[str], Sequence[str]], Verdicts]
-Judge = Callable[[Answered], Awaitable[MeasuredAnswer]]
 INCONSISTENT = {True: 0.0, None: 0.5, False: 1.0}
 """What each further answer adds to the inconsistency of a sentence: yes, n/a, no of appendix B.5."""
 
@@ -42,55 +37,54 @@ def confidence_of(verdicts: Sequence[bool | None]) -> float:
     return 1.0 - sum(INCONSISTENT[verdict] for verdict in verdicts) / len(verdicts)
 
 
-def by_rules_and_words() -> Judge:
-    """No model."""
-    return partial(_in_thread, verdicts_by_words)
+def gather(
+    rows: Iterable[tuple[int, Row | BadRow]], on_row: Callable[[], None] = lambda: None
+) -> tuple[Gathered, list[BadRow]]:
+    """The sentences of all rows, of answers with the confidence in each; and the rows that cannot be used."""
+    gathered, bad = Gathered(), list[BadRow]()
+    for line, row in rows:
+        on_row()
+        if isinstance(row, BadRow):
+            bad.append(row)
+        elif not isinstance(row, Answered):
+            gathered.add(*sentences_of(row, line), row.unasserting if isinstance(row, MeasuredAnswer) else 0)
+        elif language_of(row.answer, row.question) != "en":
+            gathered.unread += len(sentences(row.answer))
+        else:
+            measured = measure(row)
+            gathered.add(*sentences_of(measured, line), measured.unasserting)
+    return gathered, bad
 
 
-def by_local_judge() -> Judge:
-    """The shipped judge, after the rules where an answer is one sentence.
+def from_audit(engine: Engine, since: float, route: str | None) -> Iterator[tuple[int, Row]]:
+    """The recorded answers of an audit, each route a dataset: the model's own words against the other samples.
 
     Raises:
-        InputError: it cannot run here.
+        StoreError: the store cannot be read.
     """
-    return partial(_in_thread, partial(verdicts_by_judge, reading.shipped_judge()))
+    for number, of in enumerate(recorded_answers(engine, since=since, route=route), start=1):
+        others = list(of.samples)
+        if of.draft in others:
+            others.remove(of.draft)
+        yield (
+            number,
+            Answered(
+                question=of.question, answer=of.draft, samples=tuple(others),
+                model=of.model, dataset=of.route, response=of.id, correct=of.correct,
+            ),
+        )  # fmt: skip
 
 
-@asynccontextmanager
-async def by_language_model(settings: Settings, route: Route) -> AsyncIterator[Judge]:
-    """A route's judge, asked once an answer.
-
-    Raises:
-        ConfigError: its upstream cannot be opened.
-    """
-    async with reading.by_language_model(settings, route) as judging:
-        yield partial(_asked, judging)
-
-
-async def _in_thread(compare: Compare, row: Answered) -> MeasuredAnswer:
-    return await compute(_measured, compare, row)
-
-
-def _measured(compare: Compare, row: Answered) -> MeasuredAnswer:
+def measure(row: Answered) -> MeasuredAnswer:
+    """The sentences of an answer that assert something, each with the model's confidence in it."""
     originals, bare = asserting(row.answer)
-    return _of(row, originals, compare(row.question, bare, row.samples) if bare else [])
-
-
-async def _asked(judging: reading.Judging, row: Answered) -> MeasuredAnswer:
-    originals, bare = await compute(asserting, row.answer)
-    if not bare:
-        return _of(row, [], [])
-    claims = [Claim(text, "", 0, len(text), "sentence") for text in bare]
-    try:
-        supports = await judging.supporter_of(row.question).measure_claims(
-            row.question, claims, row.samples, row.answer
-        )
-    except StepFailed as failure:  # a route whose judge is strict
-        raise UpstreamError(str(failure), code=failure.reason) from failure
-    for of in supports:
-        if why := of.by.partition(":")[2]:
-            raise UpstreamError(f"the judge did not decide: {why}", code=why)
-    return _of(row, originals, [of.borne_out for of in supports])
+    verdicts = verdicts_by_words(row.question, bare, row.samples) if bare else []
+    measured = [
+        MeasuredSentence(text=text, confidence=round(confidence_of(of), 6))
+        for text, of in zip(originals, verdicts, strict=True)
+    ]
+    unasserting = len(sentences(row.answer)) - len(measured)
+    return MeasuredAnswer(sentences=tuple(measured), unasserting=unasserting, **row.given)
 
 
 def asserting(answer: str) -> tuple[list[str], list[str]]:
@@ -110,19 +104,6 @@ def _strippers() -> Strippers:
     return Strippers(load().hedges)
 
 
-def _of(row: Answered, originals: Sequence[str], verdicts: Verdicts) -> MeasuredAnswer:
-    measured = [
-        MeasuredSentence(text=text, confidence=round(confidence_of(of), 6))
-        for text, of in zip(originals, verdicts, strict=True)
-    ]
-    unasserting = len(sentences(row.answer)) - len(measured)
-    return MeasuredAnswer(
-        sentences=tuple(measured),
-        unasserting=unasserting,
-        **row.given,
-    )
-
-
 def verdicts_by_words(question: str, said: Sequence[str], others: Sequence[str]) -> Verdicts:
     """By the rules and words alone."""
     denied = by_words(question, _assertions(said), others)
@@ -132,19 +113,6 @@ def verdicts_by_words(question: str, said: Sequence[str], others: Sequence[str])
 
 def _both(denied: Sequence[bool], held: Sequence[bool | None]) -> list[bool | None]:
     return [False if no else yes for no, yes in zip(denied, held, strict=True)]
-
-
-def verdicts_by_judge(judge: LocalJudge, question: str, said: Sequence[str], others: Sequence[str]) -> Verdicts:
-    """By the shipped judge; by words where it does not read the language. An answer of one sentence goes through the rules first; a further answer
-    that does not contradict it then bears it out, unless it punts: answers to one question that both stand say the same of what was asked.
-    """
-    if not all(reads(text, question) for text in (*said, *others)):
-        return verdicts_by_words(question, said, others)
-    if len(said) > 1:
-        return [of.by for of in read_claims(judge, question, said, others)]
-    silent = [said_in(other, question) is None for other in others]
-    (denied,) = ByJudge(judge)(question, _assertions(said), others)
-    return [[None if nothing else not no for nothing, no in zip(silent, denied, strict=True)]]
 
 
 def _assertions(said: Sequence[str]) -> list[Assertion]:

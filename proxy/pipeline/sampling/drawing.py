@@ -25,7 +25,7 @@ from ..eligibility import answer_reason, comes_alone, turn_reason
 from ..job import Job
 from ..result import Drawn, Run
 from ..steps import RoutePipeline
-from .early_stopping import Wanted, draw_in_batches, until_settled
+from .early_stopping import draw_in_batches, until_settled
 from .forms import (
     Accepted,
     Form,
@@ -39,7 +39,6 @@ from .forms import (
 )
 from .shape import shape_of
 from .sharing import Arrived, key_of
-from .worth import Worth, worth_of
 
 log = structlog.get_logger(__name__)
 
@@ -76,22 +75,18 @@ async def draw_answers(run: Run, pipeline: RoutePipeline, serving: Awaitable[Jso
     """
     job, sampling, first = run.job, run.job.route.sampling, _first(run, pipeline, serving)
     reason: Reason | None = None
-    asked = sampling.adaptive
-    worth = await worth_of(job, asked, pipeline, run.embedded) if asked is not None else None
     if comes_alone(job.chat):
-        reason = await _Drawing(job, pipeline, run.arrived, worth).if_needed(first)
+        reason = await _Drawing(job, pipeline, run.arrived).if_needed(first)
     elif serving is None and (sampling.share or sampling.cache is not None):
 
         def for_everybody(arrived: Arrived) -> Awaitable[None]:
-            return _Drawing(job, pipeline, arrived, worth).all(first, serving)
+            return _Drawing(job, pipeline, arrived).all(first, serving)
 
         sharing, member = pipeline.sharing, asked_at(pipeline.upstream, settled=True)
         key = key_of(job, member, hides_keys=sharing.hides_keys)
         run.drawn_from(await sharing.draw(key, for_everybody, run.arrived))
     else:
-        await _Drawing(job, pipeline, run.arrived, worth).all(first, serving)
-    if worth is not None and run.result.drawn.source == "upstream":
-        run.learn(drawing=worth.record)
+        await _Drawing(job, pipeline, run.arrived).all(first, serving)
     return reason
 
 
@@ -116,8 +111,8 @@ def _first(run: Run, pipeline: RoutePipeline, serving: Awaitable[Json] | None) -
 class _Drawing:
     """Draws the answers to one request; `arrived` receives each completion object."""
 
-    def __init__(self, job: Job, pipeline: RoutePipeline, arrived: Arrived, worth: Worth | None) -> None:
-        self._job, self._pipeline, self._arrived, self._worth = job, pipeline, arrived, worth
+    def __init__(self, job: Job, pipeline: RoutePipeline, arrived: Arrived) -> None:
+        self._job, self._pipeline, self._arrived = job, pipeline, arrived
         self._asking = _Asking(job, pipeline.upstream, pipeline.accepted, logprobs=pipeline.needs_logprobs)
         self._drawn, self._unread = Drawn(), deque[Json]()
 
@@ -145,7 +140,7 @@ class _Drawing:
         n = self._job.route.sampling.n
         if first is None:
             await self.rest(n)
-        elif self._job.route.sampling.in_batches and serving is None:
+        elif self._job.route.sampling.stop_early and serving is None:
             await self.take_first(first)
             await self.rest(n - 1)
         elif serving is None and self._job.body.get("stream") and not self._asking.is_taken:
@@ -169,14 +164,11 @@ class _Drawing:
 
     async def rest(self, n: int) -> None:
         """Draw `n` answers, or fewer on routes that stop early."""
-        if not self._job.route.sampling.in_batches:
+        sampling = self._job.route.sampling
+        if not sampling.stop_early:
             return await self.more(n)
-        return await draw_in_batches(self._job, self.more, self._so_far, self._wanted())
-
-    def _wanted(self) -> Wanted:
-        if self._worth is not None:
-            return partial(self._worth.wanted, self._job.question)
-        return until_settled(self._job.route.sampling, _calibrated_mean(self._job, self._pipeline))
+        wanted = until_settled(sampling, _calibrated_mean(self._job, self._pipeline))
+        return await draw_in_batches(self._job, self.more, self._so_far, wanted)
 
     async def _beside(self, first: First, n: int) -> None:
         """Draw the first answer and `n` others in parallel; it keeps its first place whenever it arrives.

@@ -34,6 +34,8 @@ from ..result import Drawn
 log = structlog.get_logger(__name__)
 
 CalibratedMean = Callable[[Beta], float]
+BATCH = 3
+"""Answers drawn at a time."""
 PRIOR_WEIGHT = 4.0
 """Weight, in samples, of an answer's own probability as evidence on its cluster's share (docs/evidence.md: chosen on half of gemma2)."""
 LONG_SAMPLES = 7
@@ -124,8 +126,7 @@ Wanted = Callable[[int, Sequence[Sample]], int]
 
 def until_settled(sampling: Sampling, calibrated_mean: CalibratedMean) -> Wanted:
     """The stopping rule of a route with early stopping."""
-    first = min(max(sampling.min_n, sampling.batch), sampling.n)
-    rule = StoppingRule(sampling.n, first=first, batch=sampling.batch, tolerance=sampling.tolerance)
+    rule = StoppingRule(sampling.n, first=min(max(sampling.min_n, BATCH), sampling.n), batch=BATCH)
 
     def wanted(drawn: int, agreeing: Sequence[Sample]) -> int:
         return samples_wanted(rule, len(agreeing), drawn, calibrated_mean, _likelihood(agreeing))
@@ -153,7 +154,7 @@ async def draw_in_batches(
 
     def samples_left() -> int:
         if is_long:
-            return max(0, min(sampling.batch, sampling.n - drawn, LONG_SAMPLES - drawn))
+            return max(0, min(BATCH, sampling.n - drawn, LONG_SAMPLES - drawn))
         return wanted(drawn, agreeing)
 
     while asked := samples_left():

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.lexicon import NO_HEDGE, LexiconError, load, perceive
-from hedgerow.lexicon.perception.embedding_reader import style
 from tests.support.hostile import HOSTILE, growth
 from tests.support.tables import cases
 
@@ -141,11 +140,6 @@ def test_perception_is_linear(name: str, language: str) -> None:
             perceive(text, language)
 
     assert growth(read, HOSTILE[name]).is_linear
-
-
-@cases("name", HOSTILE)
-def test_style_is_linear(name: str) -> None:
-    assert growth(style, HOSTILE[name]).is_linear
 
 
 def test_a_language_without_cues_is_not_taken_for_plain() -> None:

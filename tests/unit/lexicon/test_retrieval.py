@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from hedgerow.calibration import Beta
 from hedgerow.calibration.wasserstein import quantile_nodes, w1_exact
 from hedgerow.lexicon import NO_HEDGE, Lexicon, LexiconError, Retriever, load
-from hedgerow.lexicon.hedges.entries import Register
 from hedgerow.lexicon.hedges.retrieval import GRID_ERROR, crossings, l1_search, query_nodes, w1_refined
 from tests.support.tables import cases
 
@@ -110,23 +109,12 @@ def test_the_last_phrase_is_not_repeated_among_near_ties() -> None:
 
 
 @settings(deadline=None, max_examples=20)
-@given(st.sampled_from([Beta(3, 17), Beta(13, 7)]), st.integers(1, 6), st.sampled_from([None, "formal"]), st.data())
-def test_what_is_remembered_is_what_is_measured(
-    target: Beta, k: int, register: Register | None, data: st.DataObject
-) -> None:
+@given(st.sampled_from([Beta(3, 17), Beta(13, 7)]), st.integers(1, 6), st.data())
+def test_what_is_remembered_is_what_is_measured(target: Beta, k: int, data: st.DataObject) -> None:
     """Whatever a retriever was asked before, it answers as one that was never asked."""
     avoid = data.draw(st.lists(st.sampled_from([match.hedge.id for match in DIRECT.nearest(target, 8)])))
     fresh = Retriever(LEXICON, shortlist=None)
-    assert DIRECT.nearest(target, k, register=register, avoid=avoid) == fresh.nearest(
-        target, k, register=register, avoid=avoid
-    )
-
-
-@cases("register", ["plain", "formal", "casual"])
-def test_the_tone_decides_among_near_ties(register: str) -> None:
-    """The first hedge near .7 has the tone that was asked for."""
-    match = Retriever(LEXICON).nearest(Beta.from_mean(0.7, 11), register=register)[0]  # type: ignore[arg-type]
-    assert match.hedge.register == register
+    assert DIRECT.nearest(target, k, avoid=avoid) == fresh.nearest(target, k, avoid=avoid)
 
 
 def test_asking_for_more_than_there_is_gives_all() -> None:

@@ -52,7 +52,6 @@ def test_bare_on_and_off_are_words(tmp_path: Path) -> None:
         ("mode: on", "sampling: {n: 1}", ["routes.0.sampling.n", "1", "must be at least 2"]),
         ("mode: on", "sampling: {n: 2, min_n: 3}", ["routes.0.sampling.min_n", "3", "at most"]),
         ("mode: on", "policy: {low_confidence: escalate}", ["routes.0.policy.escalate_to", "unset", "stronger model"]),
-        ("mode: on", "equivalence: nli", ["routes.0.judge.model", "unset", "cross-encoder"]),
         ("mode: on", "sampling: {cache: {store: redis}}", ["routes.0.sampling.cache.url", "unset", "address"]),
         (
             "mode: on",

@@ -40,13 +40,6 @@ def test_every_kind_of_difference_has_a_reason() -> None:
         assert f"{kind}_changed" in set(Reason)
 
 
-def test_every_step_has_a_reason_for_its_faults() -> None:
-    """The page of one request names the steps."""
-    from hedgerow.proxy.dashboard.requests import STEPS
-
-    assert {f"{step}_fault" for step in STEPS} <= set(Reason)
-
-
 def test_a_code_explains_itself() -> None:
     """Ours by its sentence; an upstream's own stands as it is."""
     assert explain(Status.HEDGED) == Status.HEDGED.sentence

@@ -24,6 +24,7 @@ from hedgerow.proxy.audit.rows import Texts
 from hedgerow.proxy.audit.store import open_store
 from hedgerow.proxy.audit.verdicts import MAX_VERDICTS, PICKED, Verdict, write_verdicts
 from hedgerow.proxy.cli import app
+from hedgerow.proxy.cli.shared.store import whoami
 from hedgerow.proxy.config import load
 from hedgerow.proxy.services.active_map import stored_maps
 from tests.support.audit import agreement, fill, right
@@ -166,13 +167,13 @@ def test_an_export_of_a_dead_store_is_one_sentence(
 def test_a_refit_is_activated_once_and_not_again(config: Path) -> None:
     """It beats having no map; fitted on the same verdicts again it does not beat itself, and the command says so with 1."""
     filled(config, 600)
-    ask = ("fit", "--from-audit", "--route", "test", "--since", "14d", "--activate", "--actor", "ada")
+    ask = ("fit", "--from-audit", "--route", "test", "--since", "14d", "--activate")
     first = json.loads(run(config, *ask, "--version", "one", "--json").stdout)
     assert (first["in_use"], first["n_fitted"], first["n_compared"]) == (None, 300, 300)
     assert first["metrics"]["faithfulness_divergence"]["difference_interval"][1] < 0
     engine = open_engine(load(config).audit)
     assert states(engine)["test"].map_id == "one"
-    assert [(c.actor, c.what, c.after) for c in read_changes(engine)] == [("ada", "map", "one")]
+    assert [(c.actor, c.what, c.after) for c in read_changes(engine)] == [(whoami(), "map", "one")]
     again = run(config, *ask, "--version", "two", code=1)
     assert "does not beat one beyond noise" in again.stderr
     assert "hedgerow routes activate test two" in again.stderr
@@ -221,14 +222,14 @@ def claimed(config: Path, n: int) -> list[str]:
 def test_claims_with_verdicts_fit_a_map_of_their_own(config: Path) -> None:
     """On the claims and not on the answers, activated for claims beside whatever the route's answers have, and noted."""
     claimed(config, 300)
-    ask = ("fit", "--from-audit", "--route", "test", "--signal", "consistency", "--activate", "--actor", "ada")
+    ask = ("fit", "--from-audit", "--route", "test", "--signal", "consistency", "--activate")
     first = json.loads(run(config, *ask, "--version", "of-claims", "--json").stdout)
     assert (first["in_use"], first["n_fitted"], first["n_compared"], first["activated"]) == (None, 600, 600, True)
     settings = load(config)
     engine = open_engine(settings.audit)
     maps = stored_maps(settings, engine)
     assert states(engine) == {}
-    assert [(c.actor, c.what, c.after) for c in read_changes(engine)] == [("ada", "claims map", "of-claims")]
+    assert [(c.actor, c.what, c.after) for c in read_changes(engine)] == [(whoami(), "claims map", "of-claims")]
     found = [maps.active(settings.routes[0], "m", signal) for signal in ("semantic", "consistency")]
     engine.dispose()
     assert [active.version for active in found] == [None, "of-claims"]
@@ -271,13 +272,13 @@ def test_a_refit_that_cannot_be_made_is_one_sentence(config: Path, arguments: tu
 def test_routes_are_listed_switched_and_rolled_back(config: Path) -> None:
     """With who did it; what does not exist is refused."""
     run(config, "audit", "migrate")
-    run(config, "routes", "set-mode", "test", "shadow", "--actor", "ada", "--note", "holiday")
+    run(config, "routes", "set-mode", "test", "shadow", "--note", "holiday")
     assert "test  shadow  map auto: none  grey" in run(config, "routes", "list").stdout
-    assert "ada  test: mode as configured -> shadow  (holiday)" in run(config, "routes", "changes").stdout
+    assert f"{whoami()}  test: mode as configured -> shadow  (holiday)" in run(config, "routes", "changes").stdout
     assert "there is no map" in run(config, "routes", "activate", "test", "none", code=2).stderr
     assert "has had no other map" in run(config, "routes", "rollback", "test", code=2).stderr
-    run(config, "routes", "activate", "test", "identity", "--actor", "ada")
-    assert "identity -> as configured" in run(config, "routes", "rollback", "test", "--actor", "bob").stdout
+    run(config, "routes", "activate", "test", "identity")
+    assert "identity -> as configured" in run(config, "routes", "rollback", "test").stdout
     assert "no route is called 'x'" in run(config, "routes", "set-mode", "x", "on", code=2).stderr
 
 

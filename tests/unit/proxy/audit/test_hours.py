@@ -35,7 +35,7 @@ def engine(store_url: str) -> Iterator[sa.Engine]:
 
 
 def rows(number: int) -> list[dict[str, Any]]:
-    """Requests of thirty hours, some without a route, a mode, a confidence, a marker or a price."""
+    """Requests of thirty hours, some without a route, a mode, a confidence or a price."""
     rng = np.random.default_rng(5)
     made = []
     for i in range(number):
@@ -54,7 +54,6 @@ def rows(number: int) -> list[dict[str, Any]]:
                 **{f"tokens_{name}": int(rng.integers(0, 50)) for name in PURPOSES},
                 **dict.fromkeys(("raw_alpha", "alpha"), alpha if sure else None),
                 **dict.fromkeys(("raw_beta", "beta"), beta if sure else None),
-                "own_marker": rng.choice(["probably", "<no_hedge>"]) if sure and rng.random() < 0.8 else None,
                 "hedge": rng.choice(["likely", "perhaps", None]),
                 "cost_answer": 0.25 if rng.random() < 0.5 else None,
                 "cost_calibration": 0.5 if rng.random() < 0.8 else None,
@@ -77,12 +76,8 @@ def figures(engine: sa.Engine, period: Period, bucket_s: float, route: str | Non
             summed |= {"unpriced": t.unpriced} | dict(zip(PURPOSES, t.tokens, strict=True))
             for name, value in summed.items():
                 found[t.bucket, t.route, t.mode, t.status, t.reason, name] += value  # type: ignore[assignment]
-        markers = [
-            (*key, of.answers, round(of.total, 6), round(of.squares, 6))
-            for key, of in sorted(counts.marker_sums(connection, period, bucket_s, route).items())
-        ]
         refused = counts.abstained(connection, period, route)
-        return [+found, counts.histogram(connection, period, route), refused, markers]
+        return [+found, counts.histogram(connection, period, route), refused]
 
 
 PERIODS = [

@@ -24,7 +24,6 @@ from hedgerow.proxy.audit.labelled import export_claims, export_rows
 from hedgerow.proxy.audit.queries import recorded_answers
 from hedgerow.proxy.audit.retention import purge
 from hedgerow.proxy.audit.rows import Texts
-from hedgerow.proxy.audit.spoken import export_wordings
 from hedgerow.proxy.audit.store import AuditStore
 from hedgerow.proxy.cli import app
 from hedgerow.proxy.errors import StoreError
@@ -55,7 +54,7 @@ def opened(store: Store) -> Iterator[sa.Engine]:
     engine.dispose()
 
 
-READERS: list[Callable[[sa.Engine], Iterator[Any]]] = [export_rows, export_claims, export_wordings, recorded_answers]
+READERS: list[Callable[[sa.Engine], Iterator[Any]]] = [export_rows, export_claims, recorded_answers]
 
 
 @pytest.mark.parametrize("read", READERS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,7 +14,7 @@ from hedgerow.proxy.audit import queries
 from hedgerow.proxy.audit.engine import open_engine
 from hedgerow.proxy.audit.labelled import read_labelled
 from hedgerow.proxy.audit.queries import Period, arm_rows
-from hedgerow.proxy.audit.review import Level, Order, is_picked, review_queue
+from hedgerow.proxy.audit.review import Order, is_picked, review_queue
 from hedgerow.proxy.audit.rows import Entry, Texts
 from hedgerow.proxy.audit.store import AuditStore
 from hedgerow.proxy.audit.verdicts import PICKED, Verdict
@@ -51,23 +50,6 @@ def engine(store: Store) -> Iterator[sa.Engine]:
     opened.dispose()
 
 
-def test_spread_asks_about_each_level_of_a_route_as_often_as_it_occurs(store: Store, engine: sa.Engine) -> None:
-    """And says how far each has been judged."""
-    store.write(*answers([3] * 5 + [8] * 15), *answers([6] * 20, route="other"))
-    first = review_queue(engine, order="spread", limit=8)
-    assert Counter((item.route, round(item.mean, 1)) for item in first) == {
-        ("r", 0.3): 1,
-        ("r", 0.8): 3,
-        ("other", 0.6): 4,
-    }
-    assert {item.why for item in first} == {"spread"}
-    unsure = [item.id for item in review_queue(engine, route="r", order="spread") if item.mean < 0.5]
-    judge(store, *(Verdict(name, 1.0, kind="human") for name in unsure[:2]))
-    after = review_queue(engine, route="r", order="spread", limit=6)
-    assert [round(item.mean, 1) for item in after] == [0.8] * 6
-    assert after[0].level == Level(share=0.75, judged=0, judged_in_all=2)
-
-
 def test_random_asks_by_the_end_of_the_id(store: Store, engine: sa.Engine) -> None:
     store.write(*answers([3, 8, 8, 8, 3, 8]))
     asked = review_queue(engine, order="random")
@@ -89,7 +71,7 @@ def test_mixed_picks_among_one_half_of_the_ids_and_draws_from_the_other(store: S
     [
         ("hr_" + "0" * 11 + "8" + "0" * 15, "mixed", True),
         ("hr_" + "0" * 11 + "7" + "f" * 15, "mixed", False),
-        ("hr_" + "0" * 11 + "8" + "0" * 15, "spread", False),
+        ("hr_" + "0" * 11 + "8" + "0" * 15, "random", False),
         ("chatcmpl-of-another-kind", "mixed", False),
         ("hr_not-an-id", "mixed", False),
     ],

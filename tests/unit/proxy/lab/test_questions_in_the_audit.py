@@ -19,6 +19,7 @@ from hedgerow.proxy.audit.rows import Entry, Texts
 from hedgerow.proxy.audit.store import open_store
 from hedgerow.proxy.audit.verdicts import Verdict
 from hedgerow.proxy.cli import app
+from hedgerow.proxy.cli.shared.store import whoami
 from hedgerow.proxy.config import load
 
 pytest.importorskip("onnxruntime")
@@ -72,7 +73,7 @@ def run(config: Path, *arguments: object, code: int = 0) -> Any:
 
 def test_regimes_of_a_route_are_found_in_its_audit(config: Path) -> None:
     """Answers without a question are left out, and counted."""
-    done = run(config, "regimes", "--route", "test", "--permutations", 1, "--resamples", 2, "--json")
+    done = run(config, "regimes", "--route", "test", "--json")
     assert f"{WITHOUT_TEXT} answers are left out: the audit keeps no question of them" in done.stderr
     printed = json.loads(done.stdout)
     assert printed["n"] + printed["n_fitted"] == N
@@ -81,7 +82,7 @@ def test_regimes_of_a_route_are_found_in_its_audit(config: Path) -> None:
 
 def test_a_local_map_from_the_audit_takes_the_place_of_the_routes_map(config: Path) -> None:
     """Also where the route had one that an operator set; of the route's own signal, and on the record."""
-    refit = ("fit", "--from-audit", "--route", "test", "--activate", "--actor", "ada")
+    refit = ("fit", "--from-audit", "--route", "test", "--activate")
     run(config, *refit, "--version", "plain")
     done = run(config, *refit, "--map", "local", "--version", "reads", "--json")
     made = json.loads(done.stdout)
@@ -93,7 +94,7 @@ def test_a_local_map_from_the_audit_takes_the_place_of_the_routes_map(config: Pa
     assert states(engine)["test"].map_id == "reads"
     last = read_changes(engine)[0]
     engine.dispose()
-    assert (last.actor, last.what, last.before, last.after) == ("ada", "map", "plain", "reads")
+    assert (last.actor, last.what, last.before, last.after) == (whoami(), "map", "plain", "reads")
     assert last.note is not None
     assert last.note.startswith("held-out Brier score, local minus Platt: -")
 

@@ -40,11 +40,6 @@ def test_own_words_that_were_not_read_have_no_voice_and_few_answers_have_none():
     assert voices(said([0.5] * 19, [0.5] * 19)) == {}
 
 
-def test_against_the_raw_confidence():
-    measured = voices(said([0.4] * 30, [0.4] * 30, raw=[0.9] * 30), "raw")
-    assert measured[SERVED].figures.mfg.estimate == pytest.approx(0.5)
-
-
 def test_words_that_drift_from_the_confidence_show_over_time():
     confidence = np.tile((np.arange(50) + 0.5) / 50, 8)
     served = np.concatenate([confidence[:200], np.ones(200)])

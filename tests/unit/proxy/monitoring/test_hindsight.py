@@ -20,7 +20,7 @@ TODAY = ActiveMap(PlattMap(w=0.5, b=0.0), "today", "exact")
 
 def labelled(count: int, *, map_id: str | None = "before", route: str = "a") -> LabelledAnswers:
     """Answers of mean .9 that are right six times in ten."""
-    names = [np.full(count, name, dtype=object) for name in (route, map_id, "m", "semantic", None, None, None, None)]
+    names = [np.full(count, name, dtype=object) for name in (route, map_id, "m", "semantic", None, None, None)]
     sure = (np.full(count, 9.0), np.full(count, 1.0))
     correct = (np.arange(count) % 10 < 6).astype(float)
     return LabelledAnswers(np.arange(count) * 1.0, *names, sure, sure, sure, correct, correct, correct, correct, True)

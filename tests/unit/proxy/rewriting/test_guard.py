@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from hedgerow.calibration import Beta
 from hedgerow.lexicon import Retriever, load
-from hedgerow.proxy.rewriting import FactGuard, reword
-from hedgerow.proxy.types import Rewrite, RewriteRequest, Usage
+from hedgerow.proxy.rewriting import FactGuard
+from hedgerow.proxy.types import Rewrite, RewriteRequest
 from tests.support.tables import cases
 
 RETRIEVER = Retriever(load())
@@ -110,26 +110,15 @@ def test_no_attack_passes(draft: str, attack: Callable[[str, random.Random], str
 
 
 @given(st.sampled_from(DRAFTS), st.sampled_from(ATTACKS), st.integers(0, 2**32))
-def test_behind_an_adversary_stands_the_draft(
+def test_what_an_adversary_wrote_passes_only_if_facts_stand(
     draft: str, attack: Callable[[str, random.Random], str], seed: int
 ) -> None:
-    """The client never sees what the adversary wrote, unless it changed the confidence alone: the draft comes out."""
+    """What an adversary wrote passes only where it changed the confidence alone."""
     rng = random.Random(seed)
 
-    class Adversary:
-        name = "adversary"
-
-        async def rewrite(self, _request: RewriteRequest) -> Rewrite:
-            return Rewrite(attack(draft, rng), None, Usage(10, 5))
-
-    request = _request(draft)
-    done = anyio.run(lambda: reword(request, rewriter=Adversary(), guard=GUARD))
-    if done.rewriter == "adversary":
-        assert FACTS.check_sync(request, Rewrite(done.text, None)).accepted
-    else:
-        assert done.text == draft
-        assert [a.split(":")[0] for a in done.attempts] == ["adversary", "adversary"]
-        assert done.usage == Usage(20, 10)
+    request, attacked = _request(draft), Rewrite(attack(draft, rng), None)
+    if GUARD.check_sync(request, attacked).accepted:
+        assert FACTS.check_sync(request, attacked).accepted
 
 
 @cases(

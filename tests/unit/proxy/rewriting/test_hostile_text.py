@@ -11,7 +11,6 @@ from hedgerow.calibration import Beta
 from hedgerow.lexicon import load, offered
 from hedgerow.lexicon.reading.local import read
 from hedgerow.proxy.rewriting import FactGuard, LocalRewriter, natural_pieces
-from hedgerow.proxy.rewriting.baselines import answer_only
 from hedgerow.proxy.types import Rewording, Rewrite, RewriteRequest
 from tests.support.hostile import HOSTILE, MARKED, NASTY, growth
 from tests.support.tables import cases
@@ -33,7 +32,6 @@ READERS: dict[str, Callable[[str], object]] = {
     "guard with another end": lambda text: GUARD.check_sync(_request(text), Rewrite(text + " I am not sure.", None)),
     "word": _word,
     "natural_pieces": lambda text: list(natural_pieces(text)),
-    "answer_only": answer_only,
 }
 
 

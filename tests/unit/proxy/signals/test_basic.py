@@ -69,7 +69,7 @@ def test_impossible_logprobs_are_refused(mean):
     """A log-probability above 0 or not a number is refused."""
     with pytest.raises(StepFailed) as caught:
         _measure(TokenSignal(), [Sample("x", logprob_mean=mean)], Clustering(((0,),)))
-    assert caught.value.reason == "bad_logprobs"
+    assert caught.value.reason == "no_logprobs"
 
 
 def test_rounding_above_zero_is_certainty():

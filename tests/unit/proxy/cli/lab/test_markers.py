@@ -5,10 +5,10 @@ import random
 
 import pytest
 
-from hedgerow.lexicon import NO_HEDGE, load
-from hedgerow.proxy.cli import app
 from tests.support import slow_markers as slow
-from tests.support.markers_command import RUNNER, figures, run, sentence, write
+from tests.support.markers_command import ANSWERS, figures, run, sentence, write
+from tests.support.traffic import ask, judge
+from tests.unit.proxy.cli.audit.test_summary import config_of
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def mixed_rows(datasets, seed=0):
 def test_every_metric_of_a_file_is_its_formula_at_every_threshold(tmp_path, datasets):
     """From lines of a file to the printed figure, against the formulas of the paper written out slowly: T = 10, 20, 50, 100, with and without `<no_hedge>`."""
     rows = mixed_rows(datasets)
-    model = figures("--data", write(tmp_path / "mixed.jsonl", rows), "--thresholds", "10,20,50,100")["models"][0]
+    model = figures("--data", write(tmp_path / "mixed.jsonl", rows))["models"][0]
     named = {text: marker for marker, text in WORDINGS.items()}
     plain = [{"marker": named.get(row.get("text")), **row} for row in rows]
     accuracy, cmfg = {}, {}
@@ -133,7 +133,7 @@ def test_wordings_of_one_marker_are_one(tmp_path):
         {"marker": "", "confidence": 1.0, "model": "m", "dataset": "d"},
         sentence("Perhaps it was Rome, but I'm not sure.", 0.1),
     ]
-    reported = figures("--data", write(tmp_path / "f.jsonl", rows), "--thresholds", "1")
+    reported = figures("--data", write(tmp_path / "f.jsonl", rows))
     assert [(row["marker"], row["count"]) for row in reported["models"][0]["markers"]] == [
         ("fairly sure", 2),
         ("<no_hedge>", 1),
@@ -150,16 +150,13 @@ def test_what_is_not_defined_is_a_line_and_a_reason(tmp_path):
         for s in ("train", "test")
         for _ in range(n)
     ]
-    page = tmp_path / "page.html"
-    result = run("--data", write(tmp_path / "f.jsonl", rows), "--report", page)
+    result = run("--data", write(tmp_path / "f.jsonl", rows))
     assert "without <no_hedge>: no metric is defined at T = 10, 20, 50, 100" in result.output
     assert "without <no_hedge>, T = 10, 20, 50, 100: every metric undefined: no marker has so many" in result.output
     assert "with <no_hedge>, T = 10: D-AvgCV undefined: no dataset has two markers with a MIC" in result.output
     assert "with <no_hedge>, T = 10: MAC, MAC_Spear undefined: fewer than two datasets" in result.output
-    assert "fewer than two datasets have a known accuracy" in page.read_text(encoding="utf-8")
     assert "No marker has a MIC in each of the 2 datasets at T = 10: M-AvgCV, MAC and MCC need one." in result.output
     assert "train sentences" in result.output
-    assert "One order of markers" not in page.read_text(encoding="utf-8")
 
 
 def test_nothing_marked_is_said(tmp_path):
@@ -168,17 +165,6 @@ def test_nothing_marked_is_said(tmp_path):
     assert any("No sentence bears a marker" in note for note in reported["models"][0]["notes"])
     assert any("There is one dataset" in note for note in reported["models"][0]["notes"])
     assert reported["models"][0]["metrics"]["10"]["without"]["D-AvgCV"]["value"] is None
-
-
-def test_a_single_split_is_halved_on_demand_and_always_alike(tmp_path):
-    """By response, so that sentences of one answer stay together."""
-    rows = [sentence("It was probably Rome.", 0.5 + i % 3 / 10, response=i // 2) for i in range(80)]
-    path = write(tmp_path / "f.jsonl", rows)
-    assert figures("--data", path)["models"][0]["metrics"]["10"]["with"]["ID-MAE"]["value"] is None
-    reported = [figures("--data", path, "--test-share", ".5")["models"][0] for _ in range(2)]
-    assert reported[0] == reported[1]
-    assert reported[0]["metrics"]["10"]["with"]["ID-MAE"]["value"] is not None
-    assert reported[0]["datasets"][0]["train"] % 2 == reported[0]["datasets"][0]["test"] % 2 == 0
 
 
 @pytest.mark.parametrize(
@@ -213,13 +199,11 @@ def test_bad_input_is_refused_in_a_sentence(tmp_path, rows, message):
 
 
 def test_good_rows_beside_bad_ones_are_not_lost(tmp_path):
-    """With --skip-bad; a file that is not there, and thresholds that are none, are said."""
+    """With --skip-bad; a file that is not there is said."""
     path = write(tmp_path / "f.jsonl", ["{", sentence("It was Rome.", 0.5), "broken"])
     assert "2 rows cannot be used; --skip-bad continues" in run("--data", path).stderr
     assert figures("--data", path, "--skip-bad")["sentences"] == 1
     assert "cannot be read" in run("--data", tmp_path / "none.jsonl").stderr
-    assert "--thresholds" in run("--data", path, "--thresholds", "ten").stderr
-    assert "--thresholds" in run("--data", path, "--thresholds", "0").stderr
 
 
 @pytest.mark.slow
@@ -229,60 +213,9 @@ def test_a_hundred_thousand_rows(tmp_path):
     rows = (json.dumps(sentence(wordings[i % 3], i % 10 / 10, dataset=f"d{i % 4}", response=i)) for i in range(100_000))
     path = tmp_path / "f.jsonl"
     path.write_text("\n".join(rows), encoding="utf-8")
-    reported = figures("--data", path, "--test-share", ".3")
+    reported = figures("--data", path)
     assert reported["sentences"] == 100_000
     assert sum(d["train"] + d["test"] for d in reported["models"][0]["datasets"]) == 100_000
-
-
-def test_a_lexicon_of_the_model_itself(two_datasets, tmp_path):
-    """Stable markers with the model's own confidence, in a file that every lexicon command accepts; the page says phrase by phrase what people read."""
-    out, page = tmp_path / "own.json", tmp_path / "own.html"
-    result = run("--data", two_datasets, "--lexicon", out, "--report", page)
-    assert result.exit_code == 0, result.output
-    assert f"Report written to {page}" in result.stderr
-    own = load(str(out))
-    assert own["probably"].beta.mean == pytest.approx(0.8, abs=1e-3)
-    assert own["probably"].frames == load()["probably"].frames
-    assert own[NO_HEDGE].beta.mean == pytest.approx(0.9, abs=1e-3)
-    assert "people read 0.68" in own["probably"].basis
-    assert RUNNER.invoke(app, ["lexicon", "check", str(out)]).exit_code == 0
-    html = page.read_text(encoding="utf-8")
-    assert html.count("<svg") >= 6
-    assert "80 %" in html
-    assert "68 %" in html
-    assert "http" not in html.replace("http://www.w3.org", "")
-
-
-def test_markers_that_do_not_hold_make_no_lexicon(tmp_path):
-    """0 in one dataset and 1 in the other: .25 is far exceeded. One dataset cannot tell."""
-    rows = [sentence("It was probably Rome.", i % 2, dataset="ab"[i % 2]) for i in range(40)]
-    path, out = write(tmp_path / "f.jsonl", rows), tmp_path / "own.json"
-    result = run("--data", path, "--lexicon", out)
-    assert result.exit_code == 1
-    assert "own CD-MAE below 0.25" in result.stderr
-    write(path, [sentence("It was probably Rome.", 0.5) for _ in range(40)])
-    assert run("--data", path, "--lexicon", out).exit_code == 1
-    assert not out.exists()
-
-
-def test_a_lexicon_that_can_word_nothing_says_so(tmp_path):
-    """Only plain sentences are stable: the file is written, and nobody is told to name it in a route."""
-    rows = [
-        sentence("It was Rome.", 0.7, dataset=d, split=s) for d in "ab" for s in ("train", "test") for _ in range(12)
-    ]
-    result = run("--data", write(tmp_path / "f.jsonl", rows), "--lexicon", tmp_path / "own.json")
-    assert "1 entry, none of which can word an answer" in result.stderr
-    assert result.exit_code == 0
-
-
-def test_one_model_of_several(tmp_path):
-    """A lexicon is of one; an unknown one is refused with those there are."""
-    rows = [sentence("It was probably Rome.", 0.7, model=m, dataset=d) for m in "xy" for d in "ab" for _ in range(12)]
-    path, out = write(tmp_path / "f.jsonl", rows), tmp_path / "own.json"
-    assert "name it with --model: x, y" in run("--data", path, "--lexicon", out).stderr
-    assert "the models are x, y" in run("--data", path, "--model", "z").stderr
-    assert run("--data", path, "--lexicon", out, "--model", "y").exit_code == 0
-    assert [model["model"] for model in figures("--data", path, "--model", "x")["models"]] == ["x"]
 
 
 def test_what_is_not_english_is_not_taken_for_plain(tmp_path):
@@ -293,6 +226,28 @@ def test_what_is_not_english_is_not_taken_for_plain(tmp_path):
         sentence("It was Rome.", 0.5),
     ]
     rows.append({"question": "Wo?", "answer": "Es war wahrscheinlich in Rom.", "samples": ["In Rom."]})
-    reported = figures("--data", write(tmp_path / "f.jsonl", rows), "--thresholds", "1")
+    reported = figures("--data", write(tmp_path / "f.jsonl", rows))
     assert (reported["sentences"], reported["unread"]) == (1, 3)
     assert "no sentence is in English" in run("--data", write(tmp_path / "f.jsonl", rows[:2])).stderr
+
+
+def test_answers_are_measured_by_their_further_answers(tmp_path):
+    """Two of three bear the first out; the second is contradicted; a refusal asserts nothing."""
+    reported = figures("--data", write(tmp_path / "a.jsonl", ANSWERS))
+    markers = {row["marker"]: row["mic"] for row in reported["models"][0]["markers"]}
+    assert markers == {"probably": pytest.approx(2 / 3, abs=1e-6), "not sure": 0.0}
+    assert reported["unasserting"] == 1
+
+
+def test_answers_of_the_audit_are_measured(serve, upstream, tmp_path):
+    """Each route is a dataset, and verdicts say which answers are right."""
+    address = serve(store_text="full")
+    answers = ("Perhaps it was Monet.", "It was Manet.", "Perhaps it was Monet.", "It was Degas.", "It was Cezanne.")
+    for turn in range(4):
+        judge(address, ask(address, upstream, "Who painted it?", answers), turn % 2 == 0)
+    reported = figures("--audit", "--since", "1d", "--config", config_of(tmp_path))
+    (marker,) = (row for row in reported["models"][0]["markers"] if row["marker"] == "perhaps")
+    assert (marker["count"], marker["graded"], marker["right"]) == (4, 4, 0.5)
+    assert (
+        "keeps no answer" in run("--audit", "--since", "1d", "--route", "none", "--config", config_of(tmp_path)).stderr
+    )

@@ -1,4 +1,4 @@
-"""Which answers contradict: the paper's own examples, by words and by the shipped judge."""
+"""Which answers contradict: the paper's own examples."""
 
 import gzip
 import json
@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hedgerow.proxy.clustering.local import LocalJudge, missing
 from hedgerow.proxy.lab.faithfulness.assertions import Assertion, assertions
-from hedgerow.proxy.lab.faithfulness.contradiction import ByJudge, by_words
+from hedgerow.proxy.lab.faithfulness.contradiction import by_words
 from hedgerow.proxy.lab.faithfulness.places import nested
 from tests.support.tables import cases
 
@@ -35,32 +34,11 @@ PAIRS = [
 ]  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def judge():
-    if (lacking := missing()) is not None:
-        pytest.skip(lacking)
-    return ByJudge(LocalJudge())
-
-
 @cases(("question", "answer", "other", "contradicts"), PAIRS)
-def test_the_papers_examples_by_words_and_both_ways(question, answer, other, contradicts):
+def test_the_papers_examples_both_ways(question, answer, other, contradicts):
     assert by_words(question, [Assertion(answer, 1.0)], [other]) == [(contradicts,)]
     if assertions(other, question):
         assert by_words(question, [Assertion(other, 1.0)], [answer]) == [(contradicts,)]
-
-
-@cases(("question", "answer", "other", "contradicts"), PAIRS)
-def test_the_papers_examples_by_the_judge(judge, question, answer, other, contradicts):
-    assert judge(question, [Assertion(answer, 1.0)], [other]) == [(contradicts,)]
-
-
-def test_another_name_contradicts_whatever_the_judge_takes_to_follow(judge):
-    """Answers of a small model, in a sentence and in a fragment, to each of which the judge gives .7 and more."""
-    who = "who was the person who escaped from alcatraz"
-    named = "The person who escaped from Alcatraz was a British-American artist named Alastair Darling."
-    assert judge(who, [Assertion(named, 1.0)], ["Al Capone.", named]) == [(True, False)]
-    song = "Who sang the title song for the Bond film A View To A Kill?"
-    assert judge(song, [Assertion("The song was sung by James Bond.", 1.0)], ["Marquita Green, Lampard."]) == [(True,)]
 
 
 def test_equal_answers_are_compared_once_and_each_counts():
@@ -68,7 +46,7 @@ def test_equal_answers_are_compared_once_and_each_counts():
     assert table == [(False, True, False, True, True)]
 
 
-def test_claims_of_a_long_answer_are_held_against_what_others_say_of_the_same_thing(judge):
+def test_claims_of_a_long_answer_are_held_against_what_others_say_of_the_same_thing():
     question = "Who was Marie Curie?"
     answer = "Marie Curie was born in Warsaw in 1867. She won two Nobel Prizes in 1903 and 1911."
     others = [
@@ -78,17 +56,9 @@ def test_claims_of_a_long_answer_are_held_against_what_others_say_of_the_same_th
     ]
     claims = assertions(answer, question)
     assert len(claims) == 2
-    for tell in (by_words, judge):
-        (born, won) = tell(question, claims, others)
-        assert born == (False, True, False)
-        assert won == (False, False, False)
-
-
-def test_a_language_that_the_judge_does_not_read_is_told_by_words(judge):
-    table = judge(
-        "Wo wurde er geboren?", [Assertion("Er wurde in Berlin geboren.", 1.0)], ["In Berlin.", "In Hamburg."]
-    )
-    assert table == [(False, True)]
+    (born, won) = by_words(question, claims, others)
+    assert born == (False, True, False)
+    assert won == (False, False, False)
 
 
 @cases(
@@ -107,20 +77,14 @@ def test_places_that_the_question_names_are_not_the_answer():
 
 @pytest.mark.slow
 @pytest.mark.skipif(not EVOUNA.exists(), reason="the judged pairs are not beside the checkout")
-def test_contradiction_agrees_with_people(judge):
-    """Answers of five systems to NQ against a right answer, judged by people: .92 of all by the judge, .89 by words."""
+def test_contradiction_agrees_with_people():
+    """Answers of five systems to NQ against a right answer, judged by people: .89 of all."""
     with gzip.open(EVOUNA, "rt", encoding="utf-8") as file:
         rows = [row for line in file if not (row := json.loads(line))["improper_question"]]
     chosen = random.Random(1).sample(rows, 250)
-
-    def agreement(tell):
-        verdicts = [
-            all(tell(row["question"], [Assertion(gold, 1.0)], [row["answer"]])[0][0] for gold in row["gold"])
-            for row in chosen
-        ]
-        return sum(contradicts is not row["correct"] for contradicts, row in zip(verdicts, chosen, strict=True)) / len(
-            chosen
-        )
-
-    assert agreement(by_words) > 0.83
-    assert agreement(judge) > 0.87
+    verdicts = [
+        all(by_words(row["question"], [Assertion(gold, 1.0)], [row["answer"]])[0][0] for gold in row["gold"])
+        for row in chosen
+    ]
+    agreeing = sum(contradicts is not row["correct"] for contradicts, row in zip(verdicts, chosen, strict=True))
+    assert agreeing / len(chosen) > 0.83

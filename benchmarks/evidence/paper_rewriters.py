@@ -1,15 +1,16 @@
-"""The two baselines of the paper that call a model (RALC 5.1, C.1, D.3, D.4), for experiments."""
+"""The two baselines of the paper that call a model (RALC 5.1, C.1, D.3, D.4): they reword a whole answer, or answer anew."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Protocol
 
-from ..outcomes import Reason
-from ..protocols import Asker, Rewriter
-from ..types import Rewrite, RewriteRequest, Usage
-from ..upstreams.answers import sample_of
-from ..upstreams.asking import Prompting, RewriterFactory, RouteContext
+from hedgerow.lexicon.text.language import known_language_of
+from hedgerow.proxy.errors import StepFailed
+from hedgerow.proxy.protocols import Guard
+from hedgerow.proxy.rewriting import perceived_confidence
+from hedgerow.proxy.types import NO_TOKENS, Rewording, Rewrite, RewriteRequest, Usage, Verdict
 
 DIRECT_BETA = """You edit how sure an answer sounds, and nothing else.
 
@@ -22,6 +23,19 @@ with words that show how sure you are. Give no explanation."""
 
 Ask = Callable[[str, str], Awaitable[tuple[str, Usage]]]
 """Asks a model: (system message, user message) -> (reply, tokens spent). Raises StepFailed if the call fails."""
+
+
+class Rewriter(Protocol):
+    """Words a draft at a confidence."""
+
+    @property
+    def name(self) -> str:
+        """The name in tables."""
+        ...
+
+    async def rewrite(self, request: RewriteRequest) -> Rewrite:
+        """Reword the draft."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -75,28 +89,33 @@ def answer_only(text: str) -> str:
     return text.strip().removeprefix("<answer>").removesuffix("</answer>").strip()
 
 
-def build_direct_beta(context: RouteContext) -> RewriterFactory:
-    """A function that makes the baseline without retrieval for each request."""
-    return _asking(context, DirectBetaRewriter)
+async def reword(request: RewriteRequest, *, rewriter: Rewriter, guard: Guard) -> Rewording:
+    """The draft as a rewriter words it, checked by the guard. It gets one more try with the guard's complaint; `usage` includes refused attempts."""
+    request = replace(request, language=request.language or known_language_of(request.draft, request.question))
+    usage, refused = NO_TOKENS, []
+    asked: RewriteRequest | None = request
+    while asked is not None:
+        try:
+            rewrite = await rewriter.rewrite(asked)
+        except StepFailed as failure:
+            usage += failure.usage or NO_TOKENS
+            refused.append(f"{rewriter.name}:{failure.reason}")
+            break
+        usage += rewrite.usage
+        verdict = await guard.check(asked, rewrite)
+        if verdict.accepted:
+            perceived = perceived_confidence(rewrite.text, request.language)
+            return Rewording(
+                rewrite.text, "hedged", None, rewrite.hedge, rewriter.name, tuple(refused), perceived, usage
+            )
+        refused.append(f"{rewriter.name}:{verdict.reason}")
+        asked = replace(asked, complaint=_complaint(verdict)) if asked.complaint is None else None
+    perceived = perceived_confidence(request.draft, request.language)
+    last = refused[-1].partition(":")[2] if refused else "no_rewriter"
+    return Rewording(request.draft, "unhedged", last, None, None, tuple(refused), perceived, usage)
 
 
-def build_hedged_qa(context: RouteContext) -> RewriterFactory:
-    """A function that makes the baseline without a confidence score for each request."""
-    return _asking(context, HedgedQaRewriter)
-
-
-def _asking(context: RouteContext, rewriter: Callable[[Ask], Rewriter]) -> RewriterFactory:
-    how = context.route.rewriting
-    upstream = context.upstream(how.upstream)
-    prompting = Prompting(upstream, "rewrite", Reason.EDITOR_FAILED, how.model, {"temperature": 0.0})
-
-    def make(asker: Asker) -> Rewriter:
-        async def ask(system: str, task: str) -> tuple[str, Usage]:
-            messages = [{"role": "system", "content": system}, {"role": "user", "content": task}]
-            spent: list[Usage] = []
-            answer = await prompting.complete(asker, spent.append, messages)
-            return sample_of(answer["choices"][0]).text, spent[0]
-
-        return rewriter(ask)
-
-    return make
+def _complaint(verdict: Verdict) -> str:
+    """The message to a rewriter about its refused attempt: the reason, and the words at fault."""
+    reason = (verdict.detail or verdict.reason or "refused").rstrip(".")
+    return f"{reason} ({verdict.words})" if verdict.words else reason

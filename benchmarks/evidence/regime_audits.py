@@ -10,12 +10,12 @@ from itertools import combinations
 import numpy as np
 from scipy import special
 
-from ..arrays import FloatArray
-from ..errors import CalibrationError
-from ..metrics.smooth import smooth_ece
-from .correction import DirectField, offset
-from .direct import DirectEstimator
-from .discovery import Columns, Discovery, Indices, discover
+from hedgerow.calibration.arrays import FloatArray
+from hedgerow.calibration.errors import CalibrationError
+from hedgerow.calibration.metrics.smooth import smooth_ece
+from hedgerow.calibration.regimes.correction import DirectField, offset
+from hedgerow.calibration.regimes.direct import DirectEstimator
+from hedgerow.calibration.regimes.discovery import Columns, Discovery, Indices, discover
 
 THRESHOLDS = (0.01, 0.05, 0.1, 0.15)
 RESAMPLES = 100
