@@ -154,14 +154,12 @@ def _sum_up(connection: Connection, hour: int) -> None:
     endings = sa.select(begun, *alike, *row_sums()).where(within).group_by(*alike)
     names = ["hour", "route", "mode", "status", "reason", *SUMMED]
     connection.execute(sa.insert(hour_endings).from_select(names, endings))
-    mean = a.raw_alpha / (a.raw_alpha + a.raw_beta)
     for kind, name, whose in (
         ("raw", sa.cast(cell(a.raw_alpha, a.raw_beta), sa.String), a.raw_alpha.is_not(None)),
         ("calibrated", sa.cast(cell(a.alpha, a.beta), sa.String), a.alpha.is_not(None)),
     ):
         keys = (sa.func.coalesce(a.route, ""), name)
-        sums = (sa.func.count(), sa.func.sum(mean), sa.func.sum(mean * mean))
-        counts = sa.select(begun, sa.literal(kind), *keys, *sums).where(within, whose).group_by(*keys)
-        names = ["hour", "kind", "route", "name", "answers", "total", "squares"]
+        counts = sa.select(begun, sa.literal(kind), *keys, sa.func.count()).where(within, whose).group_by(*keys)
+        names = ["hour", "kind", "route", "name", "answers"]
         connection.execute(sa.insert(hour_counts).from_select(names, counts))
     connection.execute(sa.insert(hours).values(hour=hour))

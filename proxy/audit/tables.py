@@ -95,11 +95,6 @@ answers = sa.Table(
     sa.Column(
         "cost_calibration", sa.Float, comment="US dollars, of samples, judge, rewriting and escalation; null: not known"
     ),
-    sa.Column(
-        "own_marker",
-        sa.String(64),
-        comment="the draft's one epistemic marker; <no_hedge>, <several>; null: not English, or no confidence",
-    ),
     *_origin_columns(),
     sa.Index("ix_answers_route_created_at", "route", "created_at"),
     sa.Index(
@@ -120,10 +115,10 @@ def _index_answers_with(given: str, name: str, *columns: str) -> None:
 
 _index_answers_with("key", "ix_answers_key_created_at", "key", "created_at")
 _index_answers_with("arm", "ix_answers_arm", "route", "arm")
-# all columns that pages read of answers with a confidence: perceived confidence and markers
+# all columns that pages read of answers with a confidence: perceived confidence and wording
 _index_answers_with(
     *("raw_alpha", "ix_answers_measured", "created_at", "route", "raw_alpha", "raw_beta", "alpha", "beta"),
-    *("perceived_alpha", "perceived_beta", "own_alpha", "own_beta", "status", "own_marker", "hedge"),
+    *("perceived_alpha", "perceived_beta", "own_alpha", "own_beta", "status", "hedge"),
 )
 
 texts = sa.Table(
@@ -387,16 +382,12 @@ hour_counts = sa.Table(
         "kind",
         sa.String(16),
         primary_key=True,
-        comment="raw, calibrated: answers by mean confidence; marker: by the draft's own; served: by what was served",
+        comment="raw, calibrated: of which mean confidence",
     ),
     sa.Column("route", sa.String(64), primary_key=True, comment="empty where no route took the request"),
-    sa.Column(
-        "name", sa.String(64), primary_key=True, comment="the cell of the confidence, counted from 0, or the marker"
-    ),
+    sa.Column("name", sa.String(64), primary_key=True, comment="the cell of the confidence, counted from 0"),
     sa.Column("answers", sa.BigInteger, nullable=False),
-    sa.Column("total", sa.Float, comment="of their mean raw confidences"),
-    sa.Column("squares", sa.Float, comment="of their mean raw confidences"),
-    comment="Of an hour, the answers of one confidence or one marker.",
+    comment="Of an hour, the answers of one confidence.",
 )
 
 promised_verdicts = sa.Table(
