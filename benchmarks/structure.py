@@ -41,8 +41,8 @@ REPEATS = 8
 """Requests of a kind that are looked at."""
 SHORT = [*["Jupiter."] * 7, "Saturn.", "Venus.", "Mars."]
 LONG = [
-    f"The Atomium stands in Brussels. It was designed by André Waterkeyn. It is {height} metres tall. It was built in 1958."
-    for height in (102, 165, 102, 99, 102, 80, 102, 120, 102, 77)
+    f"The Atomium stands in Brussels. It was designed by André Waterkeyn. It is {height} metres tall. It was built in {year}."
+    for height, year in zip((102, 165, 140, 99, 91, 80, 110, 120, 95, 77), range(1958, 1978, 2), strict=True)
 ]
 
 
