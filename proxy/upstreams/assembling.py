@@ -306,6 +306,8 @@ def _whole(index: int, kept: Json, chat: bool) -> Json:
     message: Json = {"role": "assistant", "content": None} | (said if isinstance(said, dict) else {})
     calls = message.get("tool_calls")
     if isinstance(calls, list) and calls:
+        if all(isinstance(call, dict) and isinstance(call.get("index"), int) for call in calls):
+            calls.sort(key=lambda call: int(call["index"]))  # a later one may begin first
         message["tool_calls"] = [_without_index(call) for call in calls]
         message["content"] = (
             message["content"] or None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 import math
@@ -11,6 +12,7 @@ import httpx
 import pytest
 from starlette.responses import JSONResponse, Response
 
+from benchmarks.performance.untouched import differences
 from hedgerow.proxy.upstreams.dialects import messages, responses
 from tests.contract.test_failures import rows_of
 from tests.support import messages as messages_support
@@ -241,3 +243,9 @@ def test_a_stream_with_log_probabilities_is_measured(
     field = chunks[-1].model_extra["hedgerow"]
     assert (field["status"], field["reason"], field["signal"]) == ("plain", "logprobs", signal)
     assert field["clusters"] == [3, 5, 2]
+
+
+def test_generated_answers_are_read_as_direct() -> None:
+    """A few of those of `benchmarks.performance.untouched`: whatever they hold, however they are cut, in every mode."""
+    wrong, ways = asyncio.run(differences(160))
+    assert (wrong, sum(ways.values())) == ([], 160)
