@@ -13,6 +13,7 @@ from pathlib import Path
 from tests.compat.environments import BOTH, KNOWN, Environment
 from tests.compat.running import MODES, Outcome, everywhere, faults, good, places, verdict
 from tests.compat.snippets import PAGE, fault, snippets
+from tests.support.manners import table
 
 MADE, END = "made by python -m tests.compat --write -->", "<!-- end -->"
 Rows = dict[tuple[str, str], dict[str, Outcome]]
@@ -53,6 +54,9 @@ def write(rows: Rows) -> None:
     """Put what was run into the tables of the document; the lines of clients that were not run stay as they are."""
     _merge("modes", ["client", "version", "what it does", *MODES, "shows it in"], in_modes(rows))
     _merge("beyond", ["client", "version", *BOTH], beyond(rows))
+    begin = f"<!-- providers: {MADE}"
+    before, rest = PAGE.read_text(encoding="utf-8").split(begin)
+    PAGE.write_text("\n".join([before + begin, table(), END]) + rest.partition(END)[2], encoding="utf-8")
 
 
 def _merge(name: str, columns: Sequence[str], lines: Lines) -> None:

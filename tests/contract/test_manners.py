@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import itertools
 import json
@@ -18,9 +19,11 @@ from openai.lib.streaming.chat import ChatCompletionStreamState
 from openai.types.chat import ChatCompletionChunk
 from starlette.responses import JSONResponse, Response
 
+from tests.compat.snippets import PAGE
 from tests.support import messages as messages_support
 from tests.support import responses as responses_support
-from tests.support.manners import MANNERS, TEXT, USAGE, Manner
+from tests.support.manners import MANNERS, TEXT, USAGE, table
+from tests.support.tables import cases
 from tests.support.upstream import Upstream, completion, fails, says, sse_response
 
 ASK: list[Any] = [{"role": "user", "content": "What is the capital of Australia?"}]
@@ -52,30 +55,40 @@ def _without_ours(answer: Any, text: str | None) -> Any:
     return answer
 
 
-@pytest.mark.parametrize("only_streams", [False, True])
-@pytest.mark.parametrize("text", [TEXT, None])
-@pytest.mark.parametrize("mode", MODES)
+@pytest.fixture
+def in_mode(serve: Any) -> Any:
+    """The proxy in a mode; one for all rows."""
+    return functools.cache(lambda mode: serve(**MODES[mode], sampling={"n": 3}))
+
+
+@cases("way", ["whole", "streamed", "streamed, of an upstream of streams alone"], ids=str)
+@cases("text", [TEXT, None], ids=lambda text: "a text" if text else "calls")
+@cases("mode", MODES, ids=str)
+@cases("name", MANNERS, ids=str)
 def test_every_manner_in_every_mode(
-    serve: Any, upstream: Upstream, mode: str, text: str | None, only_streams: bool
+    in_mode: Any, upstream: Upstream, mode: str, text: str | None, way: str, name: str
 ) -> None:
     """An answer that is not reworded is the upstream's, as an object; of one that is, only the text differs."""
-    address = serve(**MODES[mode], sampling={"n": 3})
-    for name, manner in MANNERS.items():
-        upstream.default = manner.says(only_streams=only_streams)
-        for stream in (True,) if only_streams else (False, True):
-            body = {"model": "m", "messages": ASK, "stream": stream} | ({} if text else {"tools": TOOLS})
-            body |= {"stream_options": {"include_usage": True}} if stream else {}
-            reply = httpx.post(address + CHAT, json=body, timeout=30)
-            assert reply.status_code == 200, (name, reply.text)
-            expected = manner.whole(text)
-            if not stream:
-                assert _without_ours(reply.json(), text) == expected, name
-            elif mode in ("off", "shadow"):
-                assert reply.content == manner.stream(text), name
-            elif mode == "append" and text is None:
-                assert _objects(reply.content) == _objects(manner.stream(text)), name
-            elif mode == "on":
-                _agrees(_accumulated(reply.content), expected, text, name)
+    manner, stream = MANNERS[name], way != "whole"
+    upstream.default = manner.says(only_streams=way.endswith("alone"))
+    body = {"model": "m", "messages": ASK, "stream": stream} | ({} if text else {"tools": TOOLS})
+    body |= {"stream_options": {"include_usage": True}} if stream else {}
+    reply = httpx.post(in_mode(mode) + CHAT, json=body, timeout=30)
+    assert reply.status_code == 200, reply.text
+    expected = manner.whole(text)
+    if not stream:
+        assert _without_ours(reply.json(), text) == expected
+    elif mode in ("off", "shadow"):
+        assert reply.content == manner.stream(text)
+    elif mode == "append" and text is None:
+        assert _objects(reply.content) == _objects(manner.stream(text))
+    elif mode == "on":
+        _agrees(_accumulated(reply.content), expected, text, name)
+
+
+def test_the_table_of_providers_is_in_the_document() -> None:
+    """As `python -m tests.compat --write` writes it."""
+    assert table() in PAGE.read_text(encoding="utf-8")
 
 
 def _objects(data: bytes) -> list[Any]:
@@ -138,7 +151,7 @@ def test_a_compressed_answer_is_read(serve: Any, upstream: Upstream, lines: Any,
 
     def reply(_request: Any, body: Any) -> Response:
         texts = ["Canberra." if next(turn) % 5 else "Sydney." for _ in range(body.get("n") or 1)]
-        plain = Manner().stream(texts[0]) if body.get("stream") else json.dumps(completion(*texts)).encode()
+        plain = MANNERS["OpenAI"].stream(texts[0]) if body.get("stream") else json.dumps(completion(*texts)).encode()
         kind = "text/event-stream" if body.get("stream") else "application/json"
         return Response(CODINGS[coding](plain), media_type=kind, headers={"content-encoding": coding})
 
@@ -160,7 +173,7 @@ def test_a_body_that_looks_like_a_stream_is_one(
     serve: Any, upstream: Upstream, lines: Any, mode: str, kind: Any
 ) -> None:
     """Whatever its content type says, where a stream was asked for."""
-    data = Manner().stream(TEXT)
+    data = MANNERS["OpenAI"].stream(TEXT)
     headers = {"content-type": kind} if kind else {}
 
     def reply(_request: Any, body: Any) -> Response:
@@ -356,7 +369,7 @@ def test_our_words_keep_to_the_limits_of_the_request(serve: Any, upstream: Upstr
 
     def reply(request: Any, asked: Any) -> Any:
         if asked.get("stream"):
-            return Response(Manner().stream(text), media_type="text/event-stream")
+            return Response(MANNERS["OpenAI"].stream(text), media_type="text/event-stream")
         turn = iter(("Canberra", "Sydney", "Canberra", "Perth", "Canberra"))
         return JSONResponse(completion(*(next(turn) for _ in range(asked.get("n") or 1)), usage=(7, 9)))
 

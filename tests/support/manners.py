@@ -23,6 +23,7 @@ class Manner:
     """One provider's.
 
     Attributes:
+        about: what is particular about it, for readers.
         index: the index of each call; None: calls have none.
         later: what names the later pieces of a call, besides its index.
         opening: a chunk before all others.
@@ -35,6 +36,7 @@ class Manner:
         blank, done: what ends an event, and the stream.
     """
 
+    about: str
     index: tuple[int, int] | None = (0, 1)
     later: Json = field(default_factory=dict)
     opening: Json = field(default_factory=dict)
@@ -120,24 +122,24 @@ _EMPTY_LATER = {"id": "", "type": "function", "name": ""}
 _DETAIL = {"type": "reasoning.text", "format": "anthropic-claude-v1", "index": 0}
 _THINKING = {"type": "thinking", "thinking": [{"type": "text", "text": "Hmm."}]}
 MANNERS = {
-    "OpenAI": Manner(),
-    "Azure OpenAI": Manner(
+    "OpenAI": Manner("id and name of a call in its first piece; usage in a chunk of its own"),
+    "Azure OpenAI": Manner("a first chunk without choices, id and model; results of filters in every chunk",
         opening=dict.fromkeys(HEAD, "") | {"created": 0, "object": "", "choices": [], "prompt_filter_results": [{"prompt_index": 0} | SAFE]},
         of_choice={"content_filter_results": SAFE},
     ),
-    "Gemini": Manner(index=(0, 0), at_once=True, no_choices="with"),
-    "Gemini, without indices": Manner(index=None, at_once=True, no_choices="with"),
-    "Mistral": Manner(
+    "Gemini": Manner("calls come in one piece, all with index 0, or without one; usage in the last chunk", index=(0, 0), at_once=True, no_choices="with"),
+    "Gemini, without indices": Manner("", index=None, at_once=True, no_choices="with"),
+    "Mistral": Manner("the content is a list of parts, thoughts among them; calls come in one piece",
         as_parts=True,
         thought=({"content": [_THINKING]}, [{"content": [_THINKING | {"thinking": [{"type": "text", "text": t}]}]} for t in ("Hm", "m.")]),
         at_once=True,
         no_choices="with",
     ),
-    "DeepSeek": Manner(thought=({"reasoning_content": "Hmm."}, [{"reasoning_content": "Hm", "content": None}, {"reasoning_content": "m."}]), no_choices="with"),
-    "Qwen (DashScope)": Manner(later=_EMPTY_LATER),
-    "GLM": Manner(later=_EMPTY_LATER, no_choices="with"),
-    "Perplexity": Manner(late={"citations": ["https://a.example"], "search_results": [{"title": "A", "url": "https://a.example"}]}, no_choices="with"),
-    "OpenRouter": Manner(
+    "DeepSeek": Manner("thoughts in `reasoning_content`, beside an empty content", thought=({"reasoning_content": "Hmm."}, [{"reasoning_content": "Hm", "content": None}, {"reasoning_content": "m."}]), no_choices="with"),
+    "Qwen (DashScope)": Manner("later pieces of a call have an empty id and name", later=_EMPTY_LATER),
+    "GLM": Manner("later pieces of a call have an empty id and name; usage in the last chunk", later=_EMPTY_LATER, no_choices="with"),
+    "Perplexity": Manner("citations and search results in the last chunk", late={"citations": ["https://a.example"], "search_results": [{"title": "A", "url": "https://a.example"}]}, no_choices="with"),
+    "OpenRouter": Manner("thoughts in signed `reasoning_details`; `native_finish_reason` in every chunk",
         later={"id": None, "type": "function"},
         thought=(
             {"reasoning_details": [_DETAIL | {"text": "Hmm.", "signature": "sig"}]},
@@ -145,11 +147,23 @@ MANNERS = {
         ),
         of_choice={"native_finish_reason": "stop"},
     ),
-    "Groq": Manner(late={"x_groq": {"id": "req_1"}}, no_choices="with", at_once=True),
-    "vLLM": Manner(later={"id": None, "type": None, "name": None}, of_choice={"stop_reason": None}),
-    "SGLang": Manner(no_choices=None, late={"metadata": {"weight_version": "default"}}),
-    "llama.cpp": Manner(late={"timings": {"prompt_n": 7, "predicted_ms": 12.5}, "system_fingerprint": "b9"}, done=""),
-    "Ollama": Manner(index=(0, 0), at_once=True, no_choices="with"),
-    "TGI": Manner(blank="\r\n\r\n"),
-    "LM Studio": Manner(late={"stats": {}}, later={"type": "function"}),
+    "Groq": Manner("calls come in one piece; `x_groq` in the last chunk", late={"x_groq": {"id": "req_1"}}, no_choices="with", at_once=True),
+    "vLLM": Manner("later pieces of a call have null for id, type and name; `stop_reason` of a choice", later={"id": None, "type": None, "name": None}, of_choice={"stop_reason": None}),
+    "SGLang": Manner("`choices: null` beside the usage; `metadata` in the last chunk", no_choices=None, late={"metadata": {"weight_version": "default"}}),
+    "llama.cpp": Manner("`timings` in the last chunk; no `[DONE]`", late={"timings": {"prompt_n": 7, "predicted_ms": 12.5}, "system_fingerprint": "b9"}, done=""),
+    "Ollama": Manner("calls come in one piece, all with index 0", index=(0, 0), at_once=True, no_choices="with"),
+    "TGI": Manner("lines end with CRLF", blank="\r\n\r\n"),
+    "LM Studio": Manner("`stats` in the last chunk", late={"stats": {}}, later={"type": "function"}),
 }  # fmt: skip
+OTHERS = {
+    "Anthropic": "Messages: blocks that grow side by side; signed thoughts; calls as pieces of JSON",
+    "Codex backend": "Responses: in streams only; the last event has no items",
+}
+"""Providers of other endpoints; their streams are in tests/contract/test_accumulators.py."""
+
+
+def table() -> str:
+    """What is particular about each provider, as the table of docs/clients.md."""
+    about = {name: manner.about for name, manner in MANNERS.items() if manner.about} | OTHERS
+    rows = [f"| {name} | {about[name]} |" for name in sorted(about, key=str.lower)]
+    return "\n".join(["| provider | its manner |", "|---|---|", *rows])
