@@ -47,7 +47,8 @@ def checked_completion(name: str, body: bytes, convert: Callable[[Json], Json] |
         raise UpstreamError(
             f"the upstream {name!r} answered with JSON that is not an object", code="upstream_not_completion"
         )
-    if isinstance(answer.get("error"), dict | str) and answer["error"] and _ANSWERING.isdisjoint(answer):
+    told = (answer.get(name) for name in ("error", "message", "detail"))
+    if _ANSWERING.isdisjoint(answer) and any(isinstance(each, dict | str) and each for each in told):
         raise UpstreamRejected(status_of(answer), body, "application/json")
     if answer.get("status") == "failed" and answer.get("error"):  # Responses; as the client would have got it
         failed = {"type": "response.failed", "sequence_number": 0, "response": answer}
@@ -91,6 +92,18 @@ def status_of(body: Json) -> int:
         if str(value).isdecimal() and 400 <= int(str(value)) < 600:
             return int(str(value))
     return next((_KINDS[value] for value in named if isinstance(value, str) and value in _KINDS), 502)
+
+
+def error_of(said: Any) -> Json:
+    """The error in the words of any server: an object or a text under its name, or its fields at the top level."""
+    inner = said.get("error") if isinstance(said, dict) else said
+    if not inner and isinstance(said, dict):
+        inner = {
+            name: value
+            for name, value in said.items()
+            if name not in ("sequence_number", "object") and value != "error"
+        }
+    return inner if isinstance(inner, dict) else {"message": str(inner)}
 
 
 IN_PROCESS = ("/chat/completions", "/completions")

@@ -105,7 +105,7 @@ def main() -> int:
     parser.add_argument("--only", nargs="*", default=list(KNOWN), help="file names of clients")
     parser.add_argument("--write", action="store_true", help="write the tables into docs/clients.md")
     chosen = parser.parse_args()
-    environments = [Environment.at(folder) for folder in chosen.environments] or [Environment.own()]
+    environments = [Environment.at(folder.absolute()) for folder in chosen.environments] or [Environment.own()]
     rows, wrongs = run(environments, chosen.only)
     if chosen.write:
         write(rows)

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import orjson
+
 from ...types import Json
 from ..answers import text_of
 from ..assembling import NamedParts
@@ -23,7 +25,7 @@ class Part:
         number: its index among the parts of the answer.
         pieces: its text, or the arguments of a call, in received pieces.
         call_id, name: of a call.
-        logprobs: of a text, in the format of chat completions.
+        logprobs, annotations: of a text, in the format of chat completions.
     """
 
     kind: Kind
@@ -32,6 +34,7 @@ class Part:
     call_id: str = ""
     name: str = ""
     logprobs: list[Any] = field(default_factory=list)
+    annotations: list[Any] = field(default_factory=list)
 
     @property
     def text(self) -> str:
@@ -75,6 +78,9 @@ class Parts:
                 part.pieces.append(piece)
                 if not waits:
                     yield "goes on", part, piece
+        text = next((part for part in reversed(self.known) if part.kind == "text"), None)
+        if text is not None and isinstance(annotations := message.get("annotations"), list):
+            text.annotations += annotations
 
     def _begin(self, part: Part, which: object = None) -> Iterator[Step]:
         yield from self._end()
@@ -113,12 +119,9 @@ def parts_of(choice: Json) -> list[Part]:
 
 def _pieces_of(message: Json, known: NamedParts) -> Iterator[tuple[Kind, object, str, Json]]:
     """The pieces in a message or a delta: (kind, index among the `known` calls, the piece, the call it belongs to)."""
-    content = message.get("content")
-    thoughts = [part.get("thinking") for part in content if isinstance(part, dict)] if isinstance(content, list) else []
-    named = (message[name] for name in THOUGHTS if isinstance(message.get(name), str) and message[name])
-    if thought := next(named, "") or "".join(map(text_of, thoughts)):
+    if thought := _thought(message):
         yield "thought", None, thought, {}
-    if text := text_of(content):
+    if text := text_of(message.get("content")):
         yield "text", None, text, {}
     if isinstance(message.get("refusal"), str) and message["refusal"]:
         yield "refusal", None, message["refusal"], {}
@@ -127,7 +130,21 @@ def _pieces_of(message: Json, known: NamedParts) -> Iterator[tuple[Kind, object,
     for place, call in zip(known.add(calls), calls, strict=True):
         function = call.get("function")
         arguments = function.get("arguments") if isinstance(function, dict) else None
-        yield "call", place, arguments if isinstance(arguments, str) else "", call
+        whole = orjson.dumps(arguments).decode() if isinstance(arguments, dict) else ""  # some servers parse them
+        yield "call", place, arguments if isinstance(arguments, str) else whole, call
+
+
+def _thought(message: Json) -> str:
+    """The thought in a message or a delta: a text, else the texts among parts."""
+    named = [message.get(name) for name in THOUGHTS]
+    texts = [value for value in named if isinstance(value, str) and value]
+    if texts:
+        return texts[0]
+    parts: Any = next((value for value in named if isinstance(value, list) and value), None)
+    fields = ("thinking",) if parts is None else ("thinking", "text", "summary")
+    parts = message.get("content") if parts is None else parts
+    among = [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+    return "".join(text_of(next((part[name] for name in fields if part.get(name)), None)) for part in among)
 
 
 def _id(call: Json) -> str:

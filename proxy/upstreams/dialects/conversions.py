@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 from ...types import Json
 from .. import sse
-from ..answers import usage_of
+from ..answers import error_of, status_of, usage_of
 from . import messages, messages_in_chat, responses, responses_in_chat
 from .chat_parts import Parts, Step, parts_of
 from .in_chat import Said
-from .served import broken_off, decoded
+from .served import broken_off, decoded, tells_error
 
 
 class Conversion(NamedTuple):
@@ -104,11 +104,10 @@ class LiveAnswer:
         if not data or self._failed or data == b"[DONE]":
             return raw if raw.startswith(b":") else b""  # a comment keeps the connection open
         chunk = decoded(data)
-        if not isinstance(chunk, dict) or chunk.get("error"):
+        if tells_error(chunk, raw):
             self._failed = True
-            failed: bytes = self._own.error_event(
-                self._words.error(500, chunk if isinstance(chunk, dict) else {"error": chunk})
-            )
+            error = {"error": error_of(chunk)}
+            failed: bytes = self._own.error_event(self._words.error(status_of(error), error))
             return failed
         return self._take_chunk(chunk)
 
@@ -131,7 +130,7 @@ class LiveAnswer:
             return opened
         if isinstance(choice.get("finish_reason"), str):
             self._said = replace(self._said, finish=choice["finish_reason"])
-        delta, probabilities = choice.get("delta"), choice.get("logprobs")
+        delta, probabilities = choice.get("delta") or choice.get("message"), choice.get("logprobs")
         known = probabilities.get("content") if isinstance(probabilities, dict) else None
         steps = self._parts.take(delta, known) if isinstance(delta, dict) else iter(())
         return opened + b"".join(map(self._step, steps))

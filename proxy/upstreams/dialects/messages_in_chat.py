@@ -7,6 +7,7 @@ from typing import Any
 
 from ...errors import UpstreamRejected
 from ...types import Json, Usage
+from ..answers import error_of
 from . import messages
 from .chat_parts import Part
 from .in_chat import (
@@ -232,8 +233,8 @@ def goes_on(event: Json, part: Part, piece: str) -> Json:
 
 def error(status: int, body: Any) -> Any:
     """An upstream's error object in Anthropic's format; one without a message is unchanged."""
-    inner = body.get("error") if isinstance(body, dict) else None
-    message = inner.get("message") if isinstance(inner, dict) else inner
+    inner = error_of(body)
+    message = inner.get("message") or inner.get("detail")
     if not isinstance(message, str) or not message:
         return body
     rejected = UpstreamRejected(status, b"", "application/json")

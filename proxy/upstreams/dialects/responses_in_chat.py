@@ -245,12 +245,22 @@ def item(begun: Json, part: Part) -> Json:
     content: Json = {
         "type": "output_text",
         "text": part.text,
-        "annotations": [],
+        "annotations": _annotations(part),
         "logprobs": _tokens(part.logprobs, top_logprobs=[]),
     }
     if part.kind == "refusal":
         content = {"type": "refusal", "refusal": part.text}
     return {"id": f"msg_{name}", "type": "message", "role": "assistant", "status": "completed", "content": [content]}
+
+
+def _annotations(part: Part) -> list[Json]:
+    """The citations of a text, whose fields chat keeps one level deeper."""
+    known = [each for each in part.annotations if isinstance(each, dict)]
+    inner = [each.get(str(each.get("type"))) for each in known]
+    return [
+        {"type": each.get("type")} | own if isinstance(own, dict) else each
+        for each, own in zip(known, inner, strict=True)
+    ]
 
 
 def _tokens(logprobs: Any, **lacking: Any) -> list[Json]:

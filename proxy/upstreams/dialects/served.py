@@ -10,7 +10,7 @@ from ...errors import UpstreamError, UpstreamRejected
 from ...strict_json import dumps, read_leniently
 from ...types import Json
 from .. import sse
-from ..answers import status_of
+from ..answers import error_of, status_of
 
 MOST_BYTES = 64 * 1024 * 1024
 """Maximum size of a stream in bytes: all of it is kept until its end."""
@@ -56,7 +56,7 @@ class ServedStream(ABC):
             self.ended = True  # we send this mark ourselves
             return b""
         event = decoded(data)
-        is_error = not isinstance(event, dict) or bool(event.get("error"))
+        is_error = tells_error(event, raw)
         ready = raw if is_error else self._read(event, raw)
         if is_error or (self.failed and not self.failure[1]):
             self.failed, self.failure = True, (event, raw)
@@ -108,6 +108,13 @@ def decoded(data: bytes) -> Any:
         raise UpstreamError(message, code="upstream_broken") from error
 
 
+def tells_error(event: Any, raw: bytes) -> bool:
+    """Whether an event, decoded and as it came, is an error in the words of any server."""
+    if not isinstance(event, dict) or bool(event.get("error")) or event.get("object") == "error":
+        return True
+    return raw.startswith((b"event: error\r", b"event: error\n", b"event:error\n"))
+
+
 def broken_off() -> UpstreamError:
     """The error for a stream that ended before its answer did."""
     return UpstreamError("the upstream broke off its answer", code="upstream_broken")
@@ -145,11 +152,8 @@ def taken(served: ServedStream, data: bytes) -> None:
 
 def _rejected(event: Any, raw: bytes) -> UpstreamRejected:
     """The error of an event, as the body of an answer would tell it."""
-    said = event if isinstance(event, dict) else {"error": event}
-    answer = said.get("response")
-    error = (answer.get("error") if isinstance(answer, dict) else None) or said.get("error")
-    if error is None:  # Responses tell it at the top level
-        error = {name: value for name, value in said.items() if name not in ("sequence_number", "type")}
-    kind = {"type": "error"} if said.get("type") == "error" and said.get("error") else {}
-    body = kind | {"error": error if isinstance(error, dict) else {"message": str(error)}}
+    answer = event.get("response") if isinstance(event, dict) else None
+    error = error_of(answer if isinstance(answer, dict) and answer.get("error") else event)
+    is_typed = isinstance(event, dict) and event.get("type") == "error" and event.get("error")
+    body = ({"type": "error"} if is_typed else {}) | {"error": error}
     return UpstreamRejected(status_of(body), dumps(body), "application/json", event=raw)

@@ -10,7 +10,7 @@ for await (const { id: model } of client.models.list()) {
   try {
     const { choices, hedgerow, ...rest } = await stream.finalChatCompletion();
     const calls = choices[0].message.tool_calls.map(({ id, function: { name, arguments: given } }) => [id, name, JSON.parse(given)]);
-    out[model] = { calls, ended: choices[0].finish_reason, rest };
+    if (calls.length === 2) out[model] = { calls, ended: choices[0].finish_reason, rest };
   } catch {
     continue; // the library cannot put this manner together: direct neither, or it is missed
   }

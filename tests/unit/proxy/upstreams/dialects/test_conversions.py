@@ -354,3 +354,53 @@ def test_a_refusal_and_a_limit_are_said_in_each_endpoints_words() -> None:
     assert ends("content_filter", {"content": ""}) == ["incomplete", {"reason": "content_filter"}, "refusal"]
     assert ends("stop", {"content": None, "refusal": "No."}) == ["completed", None, "refusal"]
     assert ends("stop", {"content": "Canberra."}) == ["completed", None, "end_turn"]
+
+
+CITED = {"type": "url_citation", "url_citation": {"url": "https://a.example", "start_index": 0, "end_index": 2, "title": "A"}}  # fmt: skip
+GIVEN = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "find", "arguments": {"city": "Rome"}}}
+SAYS: list[tuple[str, Json, Any]] = [
+    ("thoughts in details", {"reasoning_details": [{"type": "reasoning.text", "text": "Hmm.", "index": 0}]}, "Hmm."),
+    ("a summary of thoughts", {"reasoning_details": [{"type": "reasoning.summary", "summary": "Hmm."}]}, "Hmm."),
+    ("blocks of thoughts", {"thinking_blocks": [{"type": "thinking", "thinking": "Hmm.", "signature": "s"}]}, "Hmm."),
+    ("thoughts said twice", {"reasoning": "Hmm.", "reasoning_content": "Hmm."}, "Hmm."),
+    ("arguments as an object", {"tool_calls": [GIVEN]}, "Rome"),
+    ("citations", {"annotations": [CITED]}, "https://a.example"),
+]
+
+
+@cases("path", PATHS)
+@cases(("name", "said", "kept"), SAYS)
+def test_what_both_can_say_is_kept(path: str, name: str, said: Json, kept: str) -> None:
+    """In whatever field a server says it, whole and streamed; as a message in place of a delta too."""
+    if name == "citations" and path == "/messages":
+        return  # its citations quote a text
+    message = {"role": "assistant", "content": "Hi"} | said
+    answer = {"id": "c", "model": "m", "created": 1, "choices": [{"index": 0, "message": message}]}
+    (whole,) = answers(CONVERSIONS[path], {}, answer)
+    live = LiveAnswer(CONVERSIONS[path], {})
+    streamed = live.take(chunk({"content": "Hi"}) + chunk(said) + chunk({}, "stop")) + live.end()
+    other = LiveAnswer(CONVERSIONS[path], {})
+    once = {"id": "c", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+    at_once = other.take(b"data: " + orjson.dumps(once) + b"\n\n") + other.end()
+    for seen in (json.dumps(whole), streamed.decode(), at_once.decode()):
+        assert kept in seen
+        assert "Hi" in seen
+    assert json.dumps(whole).count("Hmm.") <= 1
+
+
+@cases("path", PATHS)
+@cases(
+    "raw",
+    [
+        b'data: {"error": {"message": "slow down", "code": 429}}',
+        b'data: {"error": "slow down", "status_code": 429}',
+        b'data: {"object": "error", "message": "slow down", "type": "RateLimitError", "code": 429}',
+        b'event: error\ndata: {"message": "slow down", "code": 429}',
+        b'event: error\ndata: {"detail": "slow down"}',
+    ],
+)
+def test_an_error_in_any_servers_words_is_told(path: str, raw: bytes) -> None:
+    """Its text reaches the client, and the stream has ended with it."""
+    live = LiveAnswer(CONVERSIONS[path], {})
+    seen = live.take(chunk({"content": "Hi"}) + raw + b"\n\n") + live.end()
+    assert b"slow down" in seen.split(b"event: error")[1]
