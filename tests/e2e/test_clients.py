@@ -69,5 +69,7 @@ def test_what_make_test_installs_is_among_the_clients_that_are_tried() -> None:
 
 def test_every_client_has_a_program_in_the_document() -> None:
     """Some programs are further ways of a client that has one."""
-    further = {"langchain_standard.py", "pydantic_ai_anthropic.py"} | {name for name in KNOWN if KNOWN[name].leaves}
+    further = {"accumulating_openai.mjs", "langchain_standard.py", "pydantic_ai_anthropic.py"} | {
+        name for name in KNOWN if KNOWN[name].leaves
+    }
     assert set(snippets()) == set(KNOWN) - further
