@@ -14,6 +14,7 @@ from ..calibration import Beta
 from .types import ClaimSupport, Clustering, Json, Rewrite, RewriteRequest, Sample, Verdict
 
 if TYPE_CHECKING:
+    from ..lexicon.reading.reading import Reading
     from ..lexicon.text.claims import Claim
 
 
@@ -216,6 +217,6 @@ class FindsClaims(Protocol):
 class Guard(Protocol):
     """Checks that a rewrite changes nothing but the confidence."""
 
-    async def check(self, request: RewriteRequest, rewrite: Rewrite) -> Verdict:
-        """Compare the rewrite with the draft. Bad text is refused, never raised as an exception."""
+    async def check(self, request: RewriteRequest, rewrite: Rewrite, reading: Reading | None = None) -> Verdict:
+        """Compare the rewrite with the draft, of which `reading` is. Bad text is refused, never raised as an exception."""
         ...

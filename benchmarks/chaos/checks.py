@@ -11,10 +11,8 @@ import orjson
 from benchmarks.chaos.faults import Fault, Wire
 from benchmarks.chaos.rules import Way, fits
 from benchmarks.chaos.wire import Answer
-from hedgerow.lexicon import load
 from hedgerow.lexicon.hedges.offered import written
-from hedgerow.proxy.rewriting.comparing import compare
-from hedgerow.proxy.rewriting.doubt import Doubts, doubts_of
+from hedgerow.proxy.rewriting.changes import fault as change
 
 HANG, STATUS, TEXT = "hang", "wrong status", "unchecked text"
 _OWN_ERRORS = (502, 504)
@@ -61,18 +59,13 @@ def is_checked(text: str, said: Iterable[str]) -> bool:
     served = next((text.removesuffix(closing) for closing in _closings() if text.endswith(closing)), None)
     if served is not None:  # a sentence of our own list behind an answer
         return any(draft.strip() in (served.strip(), served.strip().removesuffix(".")) for draft in drafts)
-    return any(compare(draft, text, _doubts()) is None for draft in drafts)
+    return any(change(draft, text) is None for draft in drafts)
 
 
 @cache
 def _closings() -> tuple[str, ...]:
     known = written("en")
     return tuple(closing.text for closing in known.closings)
-
-
-@cache
-def _doubts() -> Doubts:
-    return doubts_of(load().hedges)
 
 
 def texts(body: bytes) -> list[str]:

@@ -18,6 +18,7 @@ from typing import Any
 
 from hedgerow.calibration import Beta
 from hedgerow.lexicon import Retriever, load
+from hedgerow.lexicon.reading.local import read
 from hedgerow.proxy.rewriting import Entailment, FactGuard
 from hedgerow.proxy.rewriting.entailment import CrossEncoderEntailment, LocalEntailment
 from hedgerow.proxy.types import Rewrite, RewriteRequest, Verdict
@@ -48,7 +49,11 @@ def judged(guard: FactGuard) -> Iterator[Judged]:
             row = json.loads(line)
             target = Beta.from_mean(row["target"], CONCENTRATION)
             request = RewriteRequest(row["question"], row["draft"], target, retriever.nearest(target, 5))
-            yield Judged(name == "good", row, guard.check_sync(request, Rewrite(row["rewrite"], None)))
+            yield Judged(
+                name == "good",
+                row,
+                guard.check_sync(request, Rewrite(row["rewrite"], None), read(row["draft"], row["question"])),
+            )
 
 
 def table(verdicts: list[Judged]) -> str:

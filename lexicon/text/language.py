@@ -125,6 +125,62 @@ def negations(language: str) -> frozenset[str]:
     return frozenset(_file(language)["negations"].split())
 
 
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """Closed lists of a language: what may come and go with a hedge, and what may not."""
+
+    negations: frozenset[str]
+    amounts: frozenset[str]
+    modals: frozenset[str]
+    light: frozenset[str]
+    remark: frozenset[str]
+    assent: frozenset[str]
+    links: frozenset[str]
+    pronouns: frozenset[str]
+    denials: frozenset[str]
+    faults: frozenset[str]
+    connectives: frozenset[str]
+    unknowing: frozenset[str]
+    hedged_by: frozenset[str]
+    clauses: frozenset[str]
+    polar: frozenset[str]
+    first_person: frozenset[str]
+
+
+@cache
+def closed(language: str) -> Closed:
+    """The closed lists of a language; "other" for those without a file of their own."""
+    raw = _file(language if language in known() else "other")
+    lists = {
+        name: frozenset(str(raw.get(name, "")).split())
+        for name in (
+            "amounts",
+            "modals",
+            "light",
+            "remark",
+            "assent",
+            "links",
+            "pronouns",
+            "denials",
+            "faults",
+            "connectives",
+            "unknowing",
+            "hedged_by",
+            "clauses",
+            "first_person",
+        )
+    }
+    denies = negations(language) if language in known() else negations_everywhere()
+    return Closed(negations=denies, polar=frozenset(_file("other")["polar"].split()), **lists)
+
+
+@cache
+def negations_everywhere() -> frozenset[str]:
+    """The negating words of all languages that have any here."""
+    others = (frozenset(words.split()) for words in _file("other")["negations"].values())
+    return frozenset().union(*map(negations, known()), *others)
+
+
 def language_of(text: str, question: str = "") -> str | None:
     """The language of an answer as its ISO 639-1 code; None if unknown.
 

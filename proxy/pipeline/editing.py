@@ -175,7 +175,7 @@ async def _guarded(
 ) -> Tried:
     """The answer with its marks, if the guard accepts them."""
     text, shift = marks.on(reading)
-    verdict = await wording.guard.check(request, Rewrite(text, marks.hedge, usage))
+    verdict = await wording.guard.check(request, Rewrite(text, marks.hedge, usage), reading)
     if not verdict.accepted:
         return Tried(None, verdict.reason, usage)
     everywhere = worded_sentences(reading, marks.edits, shift, [Claimed(0, len(reading.text), request.target)])

@@ -1,7 +1,7 @@
 """Which requests and answers are never hedged, and the reason.
 
-Two poems disagree and neither is wrong. Most such requests are recognised by the prompt (`asks_for_claim`), the rest by the answers
-(`comparable`). In doubt a request counts as asking for a claim: a needless hedge costs less than a missing one. Nothing here stores a text.
+Two poems disagree and neither is wrong. Most such requests are recognised by the prompt (`asks_for_claim`, a trained classifier), the rest by the
+answers (`comparable`). Nothing here stores a text.
 """
 
 from __future__ import annotations
@@ -10,30 +10,20 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from ...lexicon.reading.features import ends
+from ...lexicon.reading.local import seeks_claim
 from ..config.kinds import SIGNALS
 from ..outcomes import Reason
 from ..strict_json import loads
 from ..types import Json, Sample
 from ..upstreams.dialects.table import DIALECTS
-from .asked import ends, wants_a_text
 from .job import Job, asks_for_logprobs
 from .machine_read import is_auxiliary, looks_formal, shows_steps
-from .unasked import (
-    ABOUT_US,
-    CHAT_ONLY,
-    ECHOES,
-    MADE_AT_THE_END,
-    MAKE,
-    OPINION,
-    POLITE,
-    TEXTS,
-)
 
 WORDS_OF_A_TEXT = 60
 """Answers of at least this many words that all differ were not answers to a question with one right answer."""
 
 _FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*)\n```", re.DOTALL | re.IGNORECASE)
-_SENTENCE = re.compile(r"(?<=[.!?。!?])\s+|\n+")
 
 
 def skip_reason(job: Job) -> Reason | None:
@@ -180,38 +170,21 @@ def comes_alone(body: Json) -> bool:
     return offers_tools(body) or shows_steps(body)
 
 
+ASKS = 0.2
+"""`seeks_claim` from which an answer is measured: a needless measurement costs less than a missing hedge, so this is below one half."""
+
+
 def asks_for_claim(prompt: str) -> bool:
     """Whether an answer to this prompt could be right or wrong.
 
     >>> asks_for_claim("Who wrote the poem The Raven?"), asks_for_claim("Write a poem about a raven.")
     (True, False)
     """
-    text = ends(prompt)
-    if not any(map(str.isalnum, text)):
-        return not text  # punctuation alone is small talk; a prompt without text (a picture, say) cannot be judged here
-    sentences = [s for s in _SENTENCE.split(text) if any(map(str.isalnum, s))]
-    if any(_wants_something_made(s) for s in sentences) or CHAT_ONLY.fullmatch(text) or ECHOES.match(text):
-        return False
-    return not all(_is_talk(s) for s in sentences) and not wants_a_text(prompt)
-
-
-def _wants_something_made(sentence: str) -> bool:
-    bare = _bare(sentence)
-    return bool(MAKE.match(bare) or TEXTS.match(bare) or MADE_AT_THE_END.search(bare))
-
-
-def _is_talk(sentence: str) -> bool:
-    """Whether a sentence is small talk, asks for an opinion, or is about its writer."""
-    bare = _bare(sentence)
-    if OPINION.match(sentence) or OPINION.match(bare) or CHAT_ONLY.fullmatch(bare):
-        return True
-    return not bare.rstrip().endswith("?") and ABOUT_US.match(bare) is not None
-
-
-def _bare(sentence: str) -> str:
-    """A sentence without its polite opening."""
-    polite = POLITE.match(sentence)
-    return sentence[polite.end() :].lstrip(" ,:-¡¿'\"") if polite else sentence
+    if not any(map(str.isalnum, ends(prompt))):
+        return (
+            not prompt.strip()
+        )  # punctuation alone is small talk; a prompt without text (a picture, say) cannot be judged here
+    return seeks_claim(prompt) >= ASKS
 
 
 def comparable(answers: Sequence[str], largest: int | None) -> bool:

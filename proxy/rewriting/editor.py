@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -111,7 +111,10 @@ def read_reply(reply: str, task: Task) -> Marks:
         raise ValueError("changes a sentence whose claims are sure")
     edits = tuple(_placed(edit, task, ids) for edit in read.edits)
     applied(task.draft, edits)
-    return Marks(edits, _note(read.note, ids), bool(read.claims))
+    note = _note(read.note, ids)
+    if note is not None and not task.may_replace:
+        note = replace(note, where="end")  # the reader has the answer: nothing can stand before it
+    return Marks(edits, note, bool(read.claims))
 
 
 def _placed(edit: _Edit, task: Task, ids: Mapping[str, str]) -> Edit:

@@ -28,7 +28,7 @@ from tests.support.editing import good, is_editing, recorded, wrong
 from tests.support.upstream import Json, Upstream, says
 
 OBSERVATIONS = 10.0
-REFUSED = 0.5
+REFUSED = 0.15
 """Largest share of the replies given in earnest that the guard may refuse."""
 
 
@@ -142,7 +142,7 @@ def test_no_wrong_reply_is_served(upstream: Upstream) -> None:
             for row in wrong():
                 result, calls = await worded(route, wording, upstream, row)
                 words = result.rewording
-                assert words is not None, row["wrong"]
+                assert words is not None, (row["wrong"], result.status, result.reason)
                 if row["refused"] == "none":
                     assert (result.text, words.rewriter, result.reason) == (row["answer"], "editor", "no_assertion")
                     continue
@@ -208,7 +208,7 @@ def test_short_answers_through_the_clients_own_library(
             assert text == task_marks(row), row["id"]
             marked += text != row["answer"]
         else:
-            assert field["status"] == "passed" or field["rewrite"]["attempts"][0].startswith("editor:"), row["id"]
+            assert "rewrite" not in field or field["rewrite"]["attempts"][0].startswith("editor:"), row["id"]
     assert marked >= 8
 
 
