@@ -14,7 +14,8 @@ from benchmarks.evidence import __main__ as command
 from benchmarks.evidence import document, goals, holding_out, plots, wording
 from benchmarks.evidence.goals import Goal
 from benchmarks.evidence.holding_out import Estimate
-from benchmarks.evidence.parts import choices, divergence, linguistic_space, promises, samples, signal_space
+from benchmarks.evidence.parts import choices, divergence, levels, linguistic_space, promises, samples, signal_space
+from hedgerow.calibration.clusters import first_of_each
 from hedgerow.lexicon import perceive
 
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the recorded answers are not beside the checkout")
@@ -132,6 +133,11 @@ def test_no_answer_is_calibrated_by_a_map_that_saw_it():
     after = wording.means(holding_out.held_out((alpha, 10 - alpha), turned))
     assert before[7] == after[7]
     assert not np.allclose(before, after)
+
+
+def test_levels_count_as_the_product_does() -> None:
+    names = np.random.default_rng(0).integers(0, 30, 100).astype(str).astype(object)
+    assert levels._first(names).tolist() == first_of_each(names).tolist()
 
 
 def test_every_benchmark_can_be_imported() -> None:
