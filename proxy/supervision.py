@@ -28,6 +28,8 @@ CLOSE_S = 5.0
 """Seconds that a process waits for shadow and grading jobs at shutdown; the grace periods in `deploy/` are longer."""
 RECENT_S = 600.0
 """Seconds for which a job's failure counts as recent."""
+MOST_JOBS = 1_000
+"""Jobs from which on those that may be left out are: each holds what it works on, and an upstream that is late lets them pile up."""
 SETTLED_S = 5.0
 """A check that lets pass what it cannot judge counts as made again when it has not failed for this long: some fail now and then."""
 UNCHECKED = "unchecked-"
@@ -76,9 +78,14 @@ class Supervisor:
     @property
     def degraded(self) -> bool:
         """Whether something is wrong, or any work failed recently and has not succeeded since."""
-        recent = time.time() - RECENT_S
-        failing = any(not failure.over and failure.last_at > recent for failure in list(self.failures.values()))
+        now = time.time()  # a clock that was set back leaves none recent for ever
+        failing = any(not each.over and now - RECENT_S < each.last_at <= now for each in list(self.failures.values()))
         return failing or bool(self.problems) or bool(self.dead)
+
+    @property
+    def crowded(self) -> bool:
+        """Whether no job should start that may be left out."""
+        return len(self._jobs) >= MOST_JOBS
 
     def tell(self, name: str, problem: str | None) -> None:
         """Say what is wrong now, or with None that it no longer is; logged when it begins, changes or ends."""
@@ -152,7 +159,9 @@ class Supervisor:
         before = self.failures.get(job)
         self.failures[job] = Failures(job, before.count + 1 if before else 1, time.time(), type(error).__name__)
         log.error("background_failed", job=job, failures=self.failures[job].count, exc_info=error)
-        with suppress(OSError):  # the metrics of several workers are files
+        with suppress(
+            Exception
+        ):  # of the metrics of several workers, which are files: nothing ends because it cannot be counted
             self.count(job)
 
     async def aclose(self) -> None:

@@ -26,9 +26,8 @@ STORE_TIMEOUT_S = 2.0
 
 async def health(request: Request) -> Response:
     """Whether the process answers, and what is not as it should be: `problem` says why the newest configuration is not in use,
-    `maps` which routes are uncalibrated because their map is missing or damaged, `promises` which have no certificate for what they promise, `background` which work beside the requests failed since
-    the start; `upstreams` whose circuit is open or half-open; `store` that rows wait for it, or are refused; `problems` what else is wrong now, `dead` which threads and loops have ended, with status 503, for only a restart helps then; `degraded` is there while any of these lasts, of failures while one is recent; `judge` says who reads the claims of long answers; `editors`
-    which models word answers as asked, and which are not asked for a while.
+    `maps` which routes are uncalibrated because their map is missing or damaged, `background` which work beside the requests failed since
+    the start; `upstreams` whose circuit is open or half-open; `store` that rows wait for it, or are refused; `problems` what else is wrong now, `dead` which threads and loops have ended, with status 503, for only a restart helps then; `degraded` is there while any of these lasts, of failures while one is recent; `judge` says who reads the claims of long answers.
     """
     reloader, services = _reloader(request), _services(request)
     supervisor = reloader.services.supervisor
@@ -39,8 +38,6 @@ async def health(request: Request) -> Response:
         report["problem"] = reloader.problem
     if reloader.map_problems:
         report["maps"] = reloader.map_problems
-    if missing := _not_in_force(reloader):
-        report["promises"] = missing
     circuits = {
         each.name: each.circuit.state for each in services.upstreams.values() if isinstance(each, WatchedUpstream)
     }
@@ -50,12 +47,10 @@ async def health(request: Request) -> Response:
         report["store"] = "down"
     if supervisor.problems:
         report["problems"] = dict(supervisor.problems)
-    if supervisor.degraded or reloader.problem or reloader.map_problems or failing or missing or down:
+    if supervisor.degraded or reloader.problem or reloader.map_problems or failing or down:
         report["degraded"] = True
     if supervisor.failures:
         report["background"] = supervisor.report()
-    if editors := services.editors.report():
-        report["editors"] = editors
     return JSONResponse(report, 503 if dead else 200)
 
 
@@ -77,14 +72,7 @@ async def ready(request: Request) -> Response:
         report["dead"] = dead
     if silent:
         report["upstreams"] = dict.fromkeys(sorted(silent), "does not answer")
-    if missing := _not_in_force(reloader):
-        report["promises"] = "not in force: " + ", ".join(sorted(missing))
     return JSONResponse(report, 200 if serving else 503)
-
-
-def _not_in_force(reloader: ConfigReloader) -> dict[str, str | None]:
-    """By route with promises but without a valid certificate, the reason."""
-    return {name: standing.reason for name, standing in reloader.standing().items() if standing.certificate is None}
 
 
 async def _silent_upstreams(services: Services) -> set[str]:

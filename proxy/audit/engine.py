@@ -245,7 +245,15 @@ def _postgres(url: sa.URL) -> sa.Engine:
     """Open PostgreSQL. Idle connections are tested before use, so that a restarted server fails no request."""
     arguments = {name: value for name, value in _POSTGRES.items() if name not in url.query}
     url = url.set(drivername="postgresql+psycopg")
-    return sa.create_engine(url, pool_pre_ping=True, connect_args=arguments, hide_parameters=True)
+    engine = sa.create_engine(url, pool_pre_ping=True, connect_args=arguments, hide_parameters=True)
+    sa.event.listen(engine, "handle_error", _leave_read_only)
+    return engine
+
+
+def _leave_read_only(context: Any) -> None:
+    """A server that cannot be written, as after a failover, is left like one that is gone: a new connection may find another, or better settings."""
+    if getattr(context.original_exception, "sqlstate", None) == "25006":
+        context.is_disconnect = True
 
 
 def _sqlite(url: sa.URL, synchronous: str) -> sa.Engine:

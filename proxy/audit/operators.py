@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 import sqlalchemy as sa
@@ -77,15 +78,48 @@ def states(engine: sa.Engine) -> dict[str, RouteState]:
         return {r["route"]: RouteState(r["mode"], r["map_id"], r["updated_at"], r["actor"]) for r in rows}
 
 
-def erasures(engine: sa.Engine) -> int:
-    """Number of erasures of answers.
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What a process knows of `changes`.
+
+    Attributes:
+        erasures: number of erasures of answers.
+        last: number and time of the newest change; 0 without one.
+    """
+
+    erasures: int = 0
+    last: tuple[int, float] = (0, 0.0)
+
+
+def read_record(engine: sa.Engine) -> Record:
+    """What there is to know now.
 
     Raises:
         StoreError: the store cannot be read.
     """
+    newest = sa.select(changes.c.id, changes.c.created_at).order_by(changes.c.id.desc()).limit(1)
+    counted = sa.select(sa.func.count()).select_from(changes).where(changes.c.what == "erase")
     with transaction(engine) as connection:
-        counted = sa.select(sa.func.count()).select_from(changes).where(changes.c.what == "erase")
-        return int(connection.execute(counted).scalar_one())
+        last = connection.execute(newest).one_or_none()
+        return Record(int(connection.execute(counted).scalar_one()), (last.id, last.created_at) if last else (0, 0.0))
+
+
+def note_if_gone(engine: sa.Engine, known: Record) -> str | None:
+    """Record that the newest change that a process knew is not in the store any more; None if it is. Changes are never deleted: the store was set back.
+
+    Raises:
+        StoreError: the store cannot be read or written.
+    """
+    number, moment = known.last
+    mine = sa.select(changes.c.id).where(changes.c.id == number, changes.c.created_at == moment)
+    with transaction(engine) as connection:
+        if not number or connection.execute(mine).first() is not None:
+            return None
+    when = datetime.fromtimestamp(moment, UTC)
+    note = f"change {number} of {when:%Y-%m-%d %H:%M:%S} UTC is gone, and with it keys, modes, maps, certificates and verdicts of that time"
+    with transaction(engine, "write") as connection:
+        note_change(connection, actor="server", what="changes_gone", before=str(number), note=note)
+    return note
 
 
 def set_state(

@@ -304,6 +304,12 @@ async def watch_clock(store: AuditStore) -> None:
     await asyncio.sleep(LOOK_S)
 
 
+async def watch_writer(store: AuditStore) -> None:
+    """Look whether the writer waits for a database that stands still, and wait."""
+    store.writer.release()
+    await asyncio.sleep(1.0)
+
+
 async def tell_ends_regularly(store: AuditStore) -> None:
     """Log the ends of this process's chains, and wait."""
     store.writer.tell_ends()

@@ -7,8 +7,10 @@ others. This is the only file that writes rows of `answers`.
 from __future__ import annotations
 
 import asyncio
+import os
 import queue
 import secrets
+import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -38,6 +40,8 @@ IDS_IN_A_LINE = 5
 """Maximum number of ids of lost rows in a log line."""
 RETRY_S = 1.0
 """Seconds between two attempts to reach a store that is down."""
+STUCK_S = 5.0
+"""Seconds after which a statement is broken off: the database's machine or disk stands still, which no timeout of the network sees."""
 MOST_WAITING = 20_000
 """Rows that wait for the writer; further ones are refused."""
 _BEGIN_CHAIN = sa.text(
@@ -105,6 +109,7 @@ class Writer:
         self._given = self._taken = self._gone = 0
         self._at_work: Sequence[Batch] = ()
         self._ended = False
+        self._busy_since: float | None = None
         self._connection: sa.Connection | None = None
         self._heads: dict[str, Head] = {}
         self._told: dict[str, Head] = {}
@@ -138,6 +143,15 @@ class Writer:
         self._queue.put(None)
         self._thread.join()
 
+    def release(self) -> None:
+        """Break off what the writer has waited for longer than `STUCK_S`; called from another thread. Its rows go to the spool."""
+        if self._busy_since is None or time.monotonic() < self._busy_since + STUCK_S:
+            return
+        with suppress(Exception):  # the writer may be done with it
+            waits_for = self._connection.connection.dbapi_connection.pgconn.socket  # type: ignore[union-attr]
+            with socket.socket(fileno=os.dup(waits_for)) as shared:
+                shared.shutdown(socket.SHUT_RDWR)
+
     def tell_ends(self) -> None:
         """Log the ends of this process's chains that have moved: what is outside the store cannot be cut off with a chain."""
         heads = self._heads
@@ -148,7 +162,9 @@ class Writer:
 
     def _turn(self) -> bool:
         """Write what waits, and take up a store or a spool that was in trouble; False after the last turn."""
+        self._busy_since = None
         self._at_work, going = self._take()
+        self._busy_since = time.monotonic()
         if self._at_work:
             self._settle(self._at_work)
         self._at_work = ()

@@ -65,6 +65,10 @@ async def _answered(exchange: Exchange, services: Services, run: Run, copy: Copy
             run.end(Status.PASSED, Reason.TOOL_CALLS)
         await finish(services, exchange, run.result, http_status=exchange.status)
         return
+    if services.supervisor.crowded:
+        run.end(Status.DEGRADED, Reason.OVERLOADED)
+        await finish(services, exchange, run.result, http_status=exchange.status)
+        return
     exchange.recorded = True
     if not isinstance(served.get("usage"), dict):
         spent, _ = await copy.usage(run.job)

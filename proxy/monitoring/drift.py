@@ -183,14 +183,13 @@ def _examine(
     tests = _outcomes(drift, fitted, counted)
     outcomes = tests.get(OUTCOMES)
     one_key = _one_key(engine, drift, route, fitted, counted, tests)
-    seen = inputs.get(map_id)
-    if seen is None or (seen.since, seen.size) != (since, drift.window):
+    seen, now = inputs.get(map_id), time.time()
+    if seen is None or (seen.since, seen.size) != (since, drift.window) or seen.until > now:  # a clock was ahead
         seen = Inputs(since, drift.window)
     asked_at, raw = read_raw_means(engine, route=route.name, map_id=map_id, since=seen.end)
     test = _test_inputs(drift, fitted, raw, seen.windows)
     standing = {alarm.kind for alarm in past if alarm.cleared_at is None}
     standing |= _raise(engine, drift, route, map_id, {k: t for k, t in tests.items() if k not in one_key}, test)
-    now = time.time()
     age_s = now - fitted.provenance.fitted_at.timestamp()
     against = _reasons(standing, age_s, drift, warnings)
     health = RouteHealth(

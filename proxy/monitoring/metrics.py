@@ -222,9 +222,6 @@ class Metrics:
             "reason",
         )
         self._promise = {name: self._gauge(name, text, "route", "promise") for name, text in _PROMISES.items()}
-        self._in_force = self._gauge(
-            "promises_in_force", "1 while a certificate stands for what the route promises.", "route"
-        )
 
     def _count_upstreams(self) -> None:
         calls = self._counter(
@@ -245,16 +242,6 @@ class Metrics:
             mode="livesum",
         )
         self.upstreams = _Upstreams(calls, moved, is_open)
-        self._editors_off = self._gauge(
-            "editors_off",
-            "Models of an upstream that are not asked to edit answers for a while, because they do not reply as asked.",
-            "upstream",
-            mode="livesum",
-        )
-
-    def set_editors_off(self, upstream: str, models: int) -> None:
-        """Publish how many models of an upstream are not asked to edit."""
-        self._editors_off.labels(upstream).set(models)
 
     def _count_arms(self) -> None:
         self._arm_mean = self._gauge(
@@ -332,7 +319,6 @@ class Metrics:
 
     def set_promises(self, health: RoutePromises) -> None:
         """Set the watcher's figures of one route's promises."""
-        self._in_force.labels(health.route).set(health.reason is None)
         promised = {promise.promise for promise in health.promises}
         for gone in self._promises_counting.get(health.route, set()) - promised:
             for gauge in self._promise.values():

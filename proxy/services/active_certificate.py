@@ -36,7 +36,6 @@ class ActiveCertificates:
         self._altered: frozenset[str] = frozenset()
         self._withdrawn: frozenset[tuple[str, str]] = frozenset()
         self._unreadable = False
-        self._logged: dict[str, str | None] = {}
 
     def refresh(self, settings: Settings) -> None:
         """Read the certificates of all routes with promises. Blocks on the store: call it in a worker thread."""
@@ -78,21 +77,6 @@ class ActiveCertificates:
         if fault is None:
             return Standing(newest)
         return Standing(None, fault, newest if fault is Uncovered.WITHDRAWN else None)
-
-    def log_change(self, route: Route, standing: Standing | None) -> None:
-        """Log a route's certificate, or the reason why it has none, if that has changed."""
-        if standing is None:
-            return
-        now = standing.certificate.id if standing.certificate is not None else standing.reason
-        if self._logged.get(route.name, "") == now:
-            return
-        self._logged[route.name] = now
-        if standing.certificate is not None:
-            promises = [promise.wish.text for promise in standing.certificate.promises]
-            log.info("promises_in_force", route=route.name, certificate=now, promises=promises)
-        else:
-            without = route.promises.without if route.promises else ""
-            log.warning("promises_not_in_force", route=route.name, reason=now, served_by=without)
 
     def _fault(self, certificate: Certificate, route: Route, map_id: str | None, signal: str) -> Uncovered | None:
         if certificate.id in self._altered:

@@ -96,11 +96,6 @@ class ActiveMaps:
         standings = [self.standing(route, version, route.signal) for version in sorted(maps, key=str)]
         return next((each for each in standings if each is not None and each.certificate is not None), standings[0])
 
-    def log_changes(self, settings: Settings) -> None:
-        """Log each route's certificate, or the reason why it has none, if that has changed."""
-        for route in settings.routes:
-            self.certificates.log_change(route, self.standing_of(route))
-
     def of_route(self, route: Route, signal: str | None = None) -> dict[str, ActiveMap]:
         """The maps of a route by model, for its own or another signal: models with their own assignment, and "" for all other models."""
         signal = signal or route.signal

@@ -44,14 +44,16 @@ class KeyRing:
         """The hash of a key's current secret."""
         return next((h for h, s in self._by_hash.items() if s.key.name == name and s.until is None), None)
 
-    def refresh(self, engine: Engine) -> None:
-        """Read the keys again if the store has changed. Blocks; requests see the old keys or the new ones, never a mixture.
+    def refresh(self, engine: Engine, *, anew: bool = False) -> None:
+        """Read the keys again if the store has changed. Blocks; requests see the old keys or the new ones, never a mixture. A revoked key stays
+        revoked, also where the store was set back to before; then they are read `anew`.
 
         Raises:
             StoreError: the store cannot be read; the keys are unchanged.
         """
-        if (read := read_secrets(engine, self._revision)) is not None:
-            self._revision, self._by_hash = read
+        if (read := read_secrets(engine, -1 if anew else self._revision)) is not None:
+            revoked = {hash_: secret for hash_, secret in self._by_hash.items() if secret.key.revoked_at is not None}
+            self._revision, self._by_hash = read[0], {**read[1], **revoked}
             roles = {secret.key.role for secret in self._by_hash.values()}
             self.has_clients, self.has_people = None in roles, bool(roles - {None})
         self._is_read = True

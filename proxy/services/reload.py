@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,9 +22,10 @@ import structlog
 from ..audit import operators
 from ..audit.operators import RouteState
 from ..audit.store import AuditStore
-from ..config import Route, Settings, load
+from ..config import Promises, Route, Settings, load
 from ..config.kinds import load_object
 from ..errors import ConfigError, StoreError
+from ..supervision import UNCHECKED
 from ..types import Json
 from .services import (
     CHECK_EDITORS,
@@ -150,7 +152,7 @@ class ConfigReloader:
         self._preload = preload
         self._maps: ActiveMaps | None = None
         self._stamp = _stamp(config)
-        self._erasures = 0
+        self._record = operators.Record()
         self._pool = UpstreamPool(base.tracing, base.metrics.upstreams)
         self._generation = _Generation(base, ())
         self._lock = asyncio.Lock()
@@ -173,9 +175,10 @@ class ConfigReloader:
             StoreError: the audit store cannot be read.
         """
         self.states = await anyio.to_thread.run_sync(operators.states, self.audit.engine)
-        self._erasures = await anyio.to_thread.run_sync(operators.erasures, self.audit.engine)
+        self._record = await anyio.to_thread.run_sync(operators.read_record, self.audit.engine)
         await anyio.to_thread.run_sync(self._base.keys.refresh, self.audit.engine)
         self._generation = await self._build(effective(self.configured, self.states))
+        self._tell_promises()
 
     async def close(self) -> None:
         """Close the current services; earlier ones are closed by background work."""
@@ -218,6 +221,14 @@ class ConfigReloader:
         standings = {route.name: self._maps.standing_of(route) for route in self.services.settings.routes}
         return {name: standing for name, standing in standings.items() if standing is not None}
 
+    def _tell_promises(self) -> None:
+        """Tell which routes have no valid certificate for what they promise."""
+        routes = {route.name: route for route in self.services.settings.routes}
+        for name, standing in self.standing().items():
+            without = (routes[name].promises or Promises()).without
+            why = f"no valid certificate ({standing.reason}); answers are served as `without: {without}` says"
+            self._base.supervisor.tell(f"{UNCHECKED}promises:{name}", why if standing.certificate is None else None)
+
     async def check_map(self, route: Route, version: str | None) -> None:
         """Check that a route can use a map before it is set.
 
@@ -237,18 +248,23 @@ class ConfigReloader:
 
     async def _look_at_store(self) -> None:
         try:
+            gone = await anyio.to_thread.run_sync(operators.note_if_gone, self.audit.engine, self._record)
             states = await anyio.to_thread.run_sync(operators.states, self.audit.engine)
-            erasures = await anyio.to_thread.run_sync(operators.erasures, self.audit.engine)
-            await anyio.to_thread.run_sync(self._base.keys.refresh, self.audit.engine)
+            record = await anyio.to_thread.run_sync(operators.read_record, self.audit.engine)
+            keys = partial(self._base.keys.refresh, self.audit.engine, anew=gone is not None)
+            await anyio.to_thread.run_sync(keys)
             if self._maps is not None:
                 await anyio.to_thread.run_sync(self._maps.refresh, self.services.settings)
-                self._maps.log_changes(self.services.settings)
         except StoreError as error:
             self._base.supervisor.checked("changes", f"switched modes, maps and revoked keys are not seen: {error}")
             return
         self._base.supervisor.checked("changes", None)
-        if erasures != self._erasures:
-            self._erasures = erasures
+        self._tell_promises()
+        if gone is not None:
+            log.error("changes_gone", reason=gone)
+            self._base.supervisor.problems.setdefault("store-set-back", gone)
+        known, self._record = self._record, record
+        if record.erasures != known.erasures:
             await asyncio.gather(*(route.sharing.forget() for route in self.services.steps.values()))
         if states == self.states:
             return
@@ -290,6 +306,7 @@ class ConfigReloader:
             return False
         self._generation, old, self.problem = generation, self._generation, None
         self._base.supervisor.forget_checks()
+        self._tell_promises()
         self._base.supervisor.start("retire", self._retire(old))
         return True
 
@@ -321,7 +338,6 @@ class ConfigReloader:
             raise
         self._maps = maps
         if maps is not None:
-            maps.log_changes(settings)
             self._base.supervisor.start("rehearsal", self._rehearsed(settings, steps))
             self._base.supervisor.start("editors", load_object(CHECK_EDITORS)(settings, steps))
         return _Generation(

@@ -16,7 +16,15 @@ import structlog
 from ..audit import leases
 from ..audit.engine import said_by_driver, shown_address
 from ..audit.spool import unwritable
-from ..audit.store import AuditStore, open_store, purge_regularly, sum_up_regularly, tell_ends_regularly, watch_clock
+from ..audit.store import (
+    AuditStore,
+    open_store,
+    purge_regularly,
+    sum_up_regularly,
+    tell_ends_regularly,
+    watch_clock,
+    watch_writer,
+)
 from ..config import Settings
 from ..config.kinds import load_object
 from ..errors import ConfigError, StoreError
@@ -155,7 +163,7 @@ async def _open_base(settings: Settings, supervisor: Supervisor, stack: AsyncExi
         keys=KeyRing(),
         limits=Limits(counters, metrics),
         budgets=Budgets(spending, metrics, supervisor.checked),
-        editors=Readiness(metrics.set_editors_off, checked=supervisor.checked),
+        editors=Readiness(checked=supervisor.checked),
     )
 
 
@@ -168,6 +176,7 @@ def _start_loops(base: Services, reloader: ConfigReloader) -> None:
     supervisor.keep_running("drift", lambda: watch(reloader))
     supervisor.keep_running("purge", lambda: purge_regularly(audit, lambda: reloader.services.settings))
     supervisor.keep_running("clock", lambda: watch_clock(audit))
+    supervisor.keep_running("stuck", lambda: watch_writer(audit))
     supervisor.keep_running("ends", lambda: tell_ends_regularly(audit))
     supervisor.keep_running("sums", lambda: sum_up_regularly(audit))
 

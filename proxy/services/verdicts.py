@@ -68,6 +68,9 @@ def consider(services: Services, result: Result) -> None:
     if result.confidence is None or answer is None or pipeline is None:
         return
     if (grader := pipeline.grader) is not None and grader.takes():
+        if services.supervisor.crowded:
+            services.metrics.ungraded.labels(result.job.route.name).inc()
+            return
         work = _grade(services.audit, services.metrics, grader, result.job, answer)
         services.start(work, name=f"grade-{result.job.id}")
 

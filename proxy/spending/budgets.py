@@ -92,6 +92,7 @@ class Budgets:
         self._spending, self._metrics, self._checked = spending, metrics, checked
         self._under_way: dict[str, tuple[str, str, Sequence[_Count], Sequence[float]]] = {}
         self._totals: dict[tuple[str, str], float] = {}
+        self._counted: dict[tuple[str, str], float] = {}
         self._unsettled: list[Spent] = []
         self._settling = False
         self._announced: set[tuple[str, str, str]] = set()
@@ -113,8 +114,12 @@ class Budgets:
             return Allowed()
         asks = [Ask(count.name, guess[count.unit], least[count.unit], count.hard) for count in counts]
         day, guesses = today(time.time()), [ask.guess for ask in asks]
+        counted = [self._counted.get((count.name, day), 0.0) for count in counts]
         try:
             taken = await self._spending.take(ticket, asks, day)
+            if any(used < before * (1 - 1e-9) for used, before in zip(taken.used, counted, strict=True)):
+                await self._put_back(ticket, day, {ask.name for ask in asks})
+                taken = await self._spending.take(ticket, asks, day)
         except StoreError as error:
             log.error("budget_unknown", id=ticket, route=route, key=key, error=str(error))
             self._checked("budgets", str(error))
@@ -132,6 +137,14 @@ class Budgets:
         for count in over:
             self._announce(count, "soft", day, taken.used[counts.index(count)], route, key)
         return Allowed(samples=_fewest(over))
+
+    async def _put_back(self, ticket: str, day: str, asked: set[str]) -> None:
+        """Count again what this process had counted: the store was set back, or emptied. A reservation of the `asked` budgets is taken anew."""
+        log.error("budgets_set_back", id=ticket, day=day)
+        mine = [(name, total) for (name, of), total in self._totals.items() if of == day]
+        await self._spending.settle(
+            [Spent(name, day, ticket if name in asked else "", 0.0, total, passed=True) for name, total in mine]
+        )
 
     def awaits(self, ticket: str) -> bool:
         """Whether a request has a reservation that is not settled."""
@@ -168,6 +181,7 @@ class Budgets:
         if place not in self._totals:
             kept_since = today(time.time() - KEPT_S)
             self._totals = {place: total for place, total in self._totals.items() if place[1] >= kept_since}
+            self._counted = {place: total for place, total in self._counted.items() if place[1] >= kept_since}
         self._totals[place] = self._totals.get(place, 0.0) + amount
         return Spent(*place, hold, amount, self._totals[place], passed)
 
@@ -193,6 +207,7 @@ class Budgets:
                 batch, self._unsettled = self._unsettled, []
                 try:
                     await self._spending.settle(batch)
+                    self._counted |= {(one.name, one.day): one.total for one in batch}
                 except StoreError as error:
                     self._wait([*batch, *self._unsettled])
                     log.error("budget_not_counted", waiting=len(self._unsettled), error=str(error))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Protocol
 from uuid import uuid4
 
@@ -66,15 +67,22 @@ class AuditSpending:
         """See `Spending`."""
         if self._store.down:
             raise StoreError("The audit store is down.")
+        counting = partial(budgets.take, self._store.engine, ticket, asks, day)
         try:
             async with asyncio.timeout(TIMEOUT_S):
                 await self._turn.acquire()
+                taking = asyncio.ensure_future(anyio.to_thread.run_sync(counting))
+                taking.add_done_callback(self._end_turn)
+                return await asyncio.shield(
+                    taking
+                )  # a database that stands still keeps its turn, and nobody else waits
         except TimeoutError as error:
             raise StoreError("The audit store is too slow to count in.") from error
-        try:
-            return await anyio.to_thread.run_sync(budgets.take, self._store.engine, ticket, asks, day)
-        finally:
-            self._turn.release()
+
+    def _end_turn(self, taken: asyncio.Future[Taken]) -> None:
+        self._turn.release()
+        if not taken.cancelled():
+            taken.exception()  # its request was told, or has given up
 
     async def settle(self, spent: Sequence[Spent]) -> None:
         """See `Spending`."""

@@ -7,14 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-import structlog
-
 from ..errors import StepFailed
 from ..outcomes import Reason
 from ..supervision import Checked
-from ..types import Json
-
-log = structlog.get_logger(__name__)
 
 Key = tuple[str, str]
 """An upstream and a model of it."""
@@ -54,19 +49,17 @@ class Readiness:
     """The editors of one process, on one event loop; it outlives changes of the configuration.
 
     Args:
-        changed: called with an upstream's name and the number of its models that are off.
         clock: in seconds.
         checked: told of models that are to edit, and did or are trusted to, but are off.
     """
 
     def __init__(
         self,
-        changed: Callable[[str, int], None] = lambda _u, _n: None,
         clock: Callable[[], float] = time.monotonic,
         checked: Checked = lambda _check, _why: None,
     ) -> None:
         self._models: dict[Key, _Known] = {}
-        self._changed, self._clock, self._checked = changed, clock, checked
+        self._clock, self._checked = clock, checked
 
     def admits(self, key: Key) -> bool:
         """Whether the model may be asked now."""
@@ -102,13 +95,9 @@ class Readiness:
     def succeeded(self, key: Key) -> None:
         """The reply could be read."""
         known = self._of(key)
-        news = not known.proven
         known.proven, known.failures, known.rests_until, known.reason = True, 0, 0.0, None
         known.counted_on = True
         self._checked(f"editor:{key[0]}", None)
-        if news:
-            log.info("editor_ready", upstream=key[0], model=key[1])
-            self._changed(key[0], self._off(key[0]))
 
     def failed(self, key: Key, failure: StepFailed) -> None:
         """No reply came in time, or it could not be read."""
@@ -123,16 +112,6 @@ class Readiness:
         if known.counted_on:
             self._checked(f"editor:{key[0]}", f"{key[1]}: {reason}")
         known.proven, known.rests_until, known.reason = False, self._clock() + for_s, reason
-        log.warning("editor_off", upstream=key[0], model=key[1], reason=reason, for_s=for_s)
-        self._changed(key[0], self._off(key[0]))
-
-    def report(self) -> list[Json]:
-        """The models that were tried, for `/health`."""
-        return [
-            {"upstream": upstream, "model": model, "state": self.state((upstream, model)), "reason": known.reason}
-            for (upstream, model), known in self._models.items()
-            if known.proven or known.reason is not None
-        ]
 
     def _of(self, key: Key) -> _Known:
         known = self._models.get(key)
@@ -141,6 +120,3 @@ class Readiness:
                 del self._models[next(iter(self._models))]
             known = self._models[key] = _Known()
         return known
-
-    def _off(self, upstream: str) -> int:
-        return sum(name == upstream and known.reason is not None for (name, _), known in self._models.items())

@@ -67,6 +67,18 @@ def test_a_shadow_job_that_fails_costs_only_itself(
     assert httpx.get(f"{address}/health").json()["background"][0]["job"] == "shadow"
 
 
+def test_work_that_may_be_left_out_is_when_too_much_waits(
+    serve: Any, upstream: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client has its answer, and the row says why it was not measured."""
+    monkeypatch.setattr(supervision, "MOST_JOBS", 0)
+    upstream.default = says(*UNSURE, id="chatcmpl-crowded")
+    address = serve(mode="shadow")
+    assert httpx.post(address + CHAT, json={"model": "m", "messages": ASK}).status_code == 200
+    counted = 'hedgerow_requests_total{mode="shadow",reason="overloaded",route="test",status="degraded"} 1.0'
+    until(lambda: counted in httpx.get(address + "/metrics").text)
+
+
 def test_an_answer_that_is_measured_late_keeps_its_place(serve: Any, upstream: Upstream) -> None:
     """Maps are fitted on the answers that were asked first. By the end of their work those that agree, which are measured fastest, would be older."""
     answered = asyncio.Event()

@@ -6,6 +6,7 @@ import asyncio
 import re
 import sqlite3
 import time
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -186,24 +187,26 @@ def test_what_is_passed_on_plain_is_counted_too(
         assert answer.headers["x-hedgerow-reason"] == "not_a_claim"
         return len(answer.request.content) // 4 + len("Canberra.") // 4
 
-    def used() -> float:
-        page = httpx.get(f"{address}/dashboard/routes/test", timeout=60).text
-        shown = re.search(r'<data value="([\d.]+)">', page)
-        assert shown
-        return float(shown[1])
-
     if stream:
         plain += pass_on(stream=True)
         pass_on(stream=True, stream_options={"include_usage": True})
     else:
         pass_on()
-    until(used, lambda tokens: tokens == plain)
+    until(lambda: used(address), lambda tokens: tokens == plain)
     assert (
         ask(address, 3).headers.get("x-hedgerow-reason") is None
     )  # nothing is known of such requests: the first may go
-    until(used, lambda tokens: tokens == plain + CALL)
+    until(lambda: used(address), lambda tokens: tokens == plain + CALL)
     assert ask(address, 4).headers["x-hedgerow-reason"] == "over_budget"
     assert "The hard budget is reached" in httpx.get(f"{address}/dashboard/routes/test").text
+
+
+def used(address: str) -> float:
+    """What the page of the route says that its budget has spent."""
+    page = httpx.get(f"{address}/dashboard/routes/test", timeout=60).text
+    shown = re.search(r'<data value="([\d.]+)">', page)
+    assert shown
+    return float(shown[1])
 
 
 def refuses_where_plain(_request: Any, body: Any) -> Any:
@@ -252,6 +255,33 @@ def test_64_connections_spend_no_more_than_one_request_too_many(
 def _spent(answer: httpx.Response) -> int:
     usage = answer.json().get("hedgerow", {}).get("usage", {})
     return sum(counts["prompt_tokens"] + counts["completion_tokens"] for counts in usage.values())
+
+
+@pytest.mark.parametrize("store", ["audit", "redis"])
+def test_what_was_spent_stays_spent_when_its_counters_are_set_back(
+    serve: Any, upstream: Upstream, request: pytest.FixtureRequest, store: str, tmp_path: Path, lines: Any
+) -> None:
+    """Emptied, as after a failover to a replica that had nothing: the process that spent it says so and counts it again."""
+    upstream.default = says(*UNSURE)
+    url = f"sqlite:///{tmp_path}/audit.db"
+    settings: dict[str, Any] = {"budgets": [{"route": "test", "hard": 3 * CALL}], "audit": {"url": url}}
+    if store == "redis":
+        settings["access"] = {"counting": {"store": "redis", "url": request.getfixturevalue("redis_url")}}
+    address = serve(settings=settings)
+
+    def reasons(first: int) -> list[str | None]:
+        return [ask(address, first + i).headers.get("x-hedgerow-reason") for i in range(4)]
+
+    assert reasons(0) == [None, None, None, "over_budget"]
+    until(lambda: used(address), lambda tokens: tokens == 3 * CALL + PLAIN)
+    if store == "redis":
+        with pytest.importorskip("redis").from_url(settings["access"]["counting"]["url"]) as server:
+            server.flushall()
+    else:
+        with closing(sqlite3.connect(tmp_path / "audit.db", isolation_level=None)) as database:
+            database.execute("DELETE FROM spending")
+    assert reasons(10) == ["over_budget"] * 4
+    assert len(lines.of("budgets_set_back")) == 1
 
 
 def test_while_the_store_is_away_a_hard_budget_counts_as_spent(serve: Any, upstream: Upstream, lines: Any) -> None:

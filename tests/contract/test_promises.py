@@ -119,13 +119,11 @@ def test_without_a_valid_certificate_the_route_says_so_and_falls_back_as_configu
         assert response.json()["hedgerow"]["status"] == status, without
         assert promised(response)[0] == f"none ({fault})"
         assert promised(response)[2:] == ([], fault)
-        said = lines.of("promises_not_in_force")
-        assert len(said) == number + 1
-        assert (said[-1]["reason"], said[-1]["served_by"], said[-1]["level"]) == (fault, without, "warning")
-        health, ready = (httpx.get(address + path).json() for path in ("/health", "/health/ready"))
-        assert health["promises"] == {"test": fault}
-        assert ready["promises"] == "not in force: test"
+        said = f"no valid certificate ({fault}); answers are served as `without: {without}` says"
+        assert [line["reason"] for line in lines.of("problem")][number:] == [said]
+        assert httpx.get(address + "/health").json()["problems"] == {"unchecked-promises:test": said}
         counted = httpx.get(address + "/metrics").text
+        assert 'hedgerow_problem{problem="unchecked-promises:test"} 1.0' in counted
         assert f'hedgerow_promised_answers_total{{reason="{fault}",route="test"}} 1.0' in counted
         httpx.post(address + "/v1/admin/check", headers=ADMIN, timeout=30)
         assert "nothing is promised now" in dashboard(address)

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
+from hedgerow.proxy.audit import keys
+from hedgerow.proxy.audit.engine import open_engine
+from hedgerow.proxy.audit.keys import hash_of
 from hedgerow.proxy.audit.operators import read_changes
 from hedgerow.proxy.audit.rows import Texts
 from hedgerow.proxy.audit.store import AuditStore
-from hedgerow.proxy.audit.tables import answers, chains, hour_counts, hour_endings, hours, texts
+from hedgerow.proxy.audit.tables import answers, chains, changes, hour_counts, hour_endings, hours, texts
+from hedgerow.proxy.audit.tables import keys as key_table
+from hedgerow.proxy.config import Settings
+from hedgerow.proxy.services.serving import open_reloader
+from hedgerow.proxy.supervision import Supervisor
+from hedgerow.proxy.types import Key
 from tests.unit.proxy.audit.conftest import Store, entry
 from tests.unit.proxy.audit.test_chain import verify
 
@@ -21,16 +30,17 @@ TABLES = (answers, texts, chains, hours, hour_endings, hour_counts)
 class State:
     """What is in a store at a moment."""
 
-    def __init__(self, engine: sa.Engine) -> None:
+    def __init__(self, engine: sa.Engine, tables: Sequence[sa.Table] = TABLES) -> None:
+        self.tables = tables
         with engine.begin() as connection:
             self.rows = {
-                table: [dict(row) for row in connection.execute(sa.select(table)).mappings()] for table in TABLES
+                table: [dict(row) for row in connection.execute(sa.select(table)).mappings()] for table in tables
             }
 
     def restore(self, engine: sa.Engine) -> None:
         """Everything as it was."""
         with engine.begin() as connection:
-            for table in reversed(TABLES):
+            for table in reversed(self.tables):
                 connection.execute(sa.delete(table))
             for table, rows in self.rows.items():
                 for row in rows:  # a JSON column takes None for JSON's null
@@ -80,6 +90,44 @@ def test_commits_that_are_gone_are_named_counted_and_told(store: Store, lines: A
     assert told == {("r", kept + 1, 5), ("other", 1, 1)}
     assert sorted(store.sql("SELECT id FROM answers")) == ["a1", "a2", "a6", "strict"][2 * (not kept) :]
     assert verify(store).findings == []
+
+
+def test_operators_changes_that_are_gone_are_told(store: Store, lines: Any) -> None:
+    """Also if no row is gone with them: a key that was revoked in between stays so where this is known, and one that was made is gone."""
+    told = Settings.model_validate(
+        {
+            "audit": store.settings.model_dump(),
+            "upstreams": {"u": {"provider": "openai", "base_url": "http://127.0.0.1:9/v1"}},
+            "routes": [{"name": "r", "upstream": "u"}],
+        }
+    )
+
+    async def work() -> None:
+        engine, supervisor = open_engine(store.settings), Supervisor()
+        old = keys.create(engine, Key("old"), actor="me")
+        state = State(engine, (*TABLES, key_table, changes))
+        async with open_reloader(told, supervisor) as reloader:
+            new = keys.create(engine, Key("new"), actor="me")
+            keys.revoke(engine, "old", actor="me")
+            await reloader.look()
+            state.restore(engine)
+            keys.create(engine, Key("another"), actor="me")
+            await reloader.look()
+            ring = reloader.services.keys
+            assert old
+            assert new
+            secret = ring.find(hash_of(old[1]))
+            assert secret
+            assert secret.key.revoked_at is not None
+            assert ring.find(hash_of(new[1])) is None
+            assert ring.named("another")
+            assert "is gone, and with it keys" in supervisor.problems["store-set-back"]
+            await reloader.look()
+        assert [change.what for change in read_changes(engine)] == ["changes_gone", "key new", "key new"]
+        engine.dispose()
+
+    asyncio.run(work())
+    assert len(lines.of("changes_gone")) == 1
 
 
 def test_a_commit_that_was_only_thought_lost_is_none(store: Store) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import threading
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from hedgerow.proxy.audit import spool as spools
 from hedgerow.proxy.audit import writer
 from hedgerow.proxy.audit.rows import Prepared, Texts, prepare
 from hedgerow.proxy.audit.spool import Spool
-from hedgerow.proxy.audit.store import AuditStore
+from hedgerow.proxy.audit.store import AuditStore, watch_writer
 from hedgerow.proxy.errors import StoreError
 from tests.support.postgres import Cluster
 from tests.unit.proxy.audit.conftest import Store, entry
@@ -64,6 +66,60 @@ def test_rows_come_back_as_they_went_in(tmp_path: Path) -> None:
     assert list(found.read()) == [row("a"), row("b"), row("c")]
     found.remove()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("new_url", ["postgresql"], indirect=True)
+def test_a_database_that_was_read_only_is_written_again(store: Store, postgres: Cluster) -> None:
+    """Sessions that began meanwhile stay read-only: they are left for new ones."""
+    name = store.settings.url.partition("?")[0].rpartition("/")[2]
+
+    async def work(opened: AuditStore) -> None:
+        await opened.write(entry("a"))
+        postgres.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+        postgres.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
+        await opened.write(entry("b"))
+        assert opened.writer.spooled
+        postgres.execute(f"ALTER DATABASE {name} RESET default_transaction_read_only")
+        await until(lambda: not opened.down)
+        await opened.write(entry("c"), may_spool=False)
+
+    store.run(work)
+    assert sorted(store.sql("SELECT id FROM answers")) == ["a", "b", "c"]
+
+
+@contextmanager
+def standing_still(server: Cluster) -> Iterator[None]:
+    """A database whose machine is frozen: connections stay, and nothing answers."""
+    assert server.running is not None
+    pid = server.running.pid
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    everyone = [pid, *map(int, children)]
+    for one in everyone:
+        os.kill(one, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for one in everyone:
+            os.kill(one, signal.SIGCONT)
+
+
+@pytest.mark.parametrize("new_url", ["postgresql"], indirect=True)
+def test_a_database_that_stands_still_is_left(store: Store, postgres: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The statement is broken off, the row waits in the spool, and comes back with the database."""
+    monkeypatch.setattr(writer, "STUCK_S", 0.1)
+
+    async def work(opened: AuditStore) -> None:
+        await opened.write(entry("a"))
+        opened.supervisor.keep_running("stuck", lambda: watch_writer(opened))
+        with standing_still(postgres):
+            await opened.write(entry("b"))
+            assert opened.writer.spooled == 1
+        await until(lambda: not opened.down)
+        await opened.supervisor.aclose()
+
+    store.run(work)
+    assert sorted(store.sql("SELECT id FROM answers")) == ["a", "b"]
+    assert store.lost == []
 
 
 def test_a_torn_last_line_was_never_promised(tmp_path: Path, lines: Any) -> None:
