@@ -1,7 +1,7 @@
-"""`make chaos`: `python -m benchmarks.chaos [--rounds 6] [--store sqlite] [--write]`.
+"""`make chaos`: `python -m benchmarks.chaos [--rounds 6] [--store sqlite] [--parts troubles] [--write]`.
 
 A proxy for the tables of faults and abuse, a fresh one for each fault of the process, one more for its memory; on SQLite and on PostgreSQL.
-Takes ten minutes at most, and ends with 1 where anything was found.
+Takes half an hour, and ends with 1 where anything was found.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ import contextlib
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
+from benchmarks.chaos.checks import STATUS
 from benchmarks.chaos.load import Tally, count_faults, count_leaks, held, run_abuses, run_faults, tags, warm
 from benchmarks.chaos.memory import Memory, measure
 from benchmarks.chaos.processes import (
@@ -34,15 +36,38 @@ from benchmarks.chaos.processes import (
 )
 from benchmarks.chaos.report import kinds, of_memory, of_store, write
 from benchmarks.chaos.serving import Proxy, proxy
+from benchmarks.chaos.signals import storms
 from benchmarks.chaos.traces import collecting
+from benchmarks.chaos.troubles import (
+    CLOCK,
+    FAILING,
+    NO_GROWTH,
+    READ_ONLY,
+    REDIS,
+    SET_BACK,
+    SIGNALS,
+    clock,
+    failing,
+    no_growth,
+    read_only,
+    redis,
+    set_back,
+    with_map,
+    without_redis,
+)
 from benchmarks.chaos.upstream import Upstream, listening
 from tests.support.postgres import Cluster, Missing, cluster
 
 STORES = ("SQLite", "PostgreSQL")
 POSTGRES_BYTES = 256 * 1024 * 1024
 """A cluster of PostgreSQL takes some 60 MB before it has a row."""
+LARGER_BYTES = 48 * 1024 * 1024
+"""Two workers reserve 4 MB each for their metrics."""
 TABLES_S = 120.0
-"""Seconds on each store after which no further round begins: the whole ends within ten minutes, on a busy machine with fewer rounds."""
+"""Seconds on each store after which no further round begins: on a busy machine there are fewer."""
+PARTS = ("tables", "processes", "troubles", "signals")
+SIGNALS_EACH = 100
+"""Signals on each store."""
 MOST_GROWTH = 0.05
 """Most that a process may hold more after all requests than after the first thousand."""
 
@@ -59,23 +84,25 @@ class Run:
 
     @asynccontextmanager
     async def proxy(
-        self, *, disk: Path | None = None, spool: Path | None = None, server: Cluster | None = None
+        self,
+        *,
+        store_on: Path | None = None,
+        all_on: Path | None = None,
+        server: Cluster | None = None,
+        **more: Any,
     ) -> AsyncIterator[tuple[Proxy, Upstream]]:
-        """A fresh proxy on a fresh store, traced."""
+        """A fresh proxy on a fresh store, traced; its store, or all that it writes, on another disk; `more` as for `serving.proxy`."""
         self._number += 1
-        folder = self._folder / str(self._number)
+        folder = (all_on or self._folder) / str(self._number)
         folder.mkdir()
+        with_map(folder)
         server = server or self._server
-        url = server.database() if server is not None else f"sqlite:///{disk or folder}/audit.db"
+        url = server.database() if server is not None else f"sqlite:///{store_on or folder}/audit.db"
         async with (
             listening(Upstream()) as upstream,
             collecting() as traces,
-            proxy(folder, upstream.url, url, traces.url) as running,
+            proxy(folder, upstream.url, url, traces.url, **more) as running,
         ):
-            if spool is not None:
-                await running.stop()
-                running.settings["audit"]["spool"] = str(spool)
-                await running.start()
             await warm(running, self._names)
             yield running, upstream
             count_faults(running, self.tally)
@@ -105,24 +132,61 @@ class Run:
             await killed(running, self.load(running, upstream, KILLED))
         async with self.proxy() as (running, upstream):
             go, come = leaving(self._server, running.settings["audit"]["url"])
-            await away(self.load(running, upstream, AWAY), go, come)
+            await away(running, self.load(running, upstream, AWAY), go, come)
         async with self.proxy() as (running, upstream):
             await replaced(running, self.load(running, upstream, REPLACED))
+        await self._where_it_can_be(self._full_disks())
+
+    async def troubles(self) -> None:
+        """What else a process has to outlive: `troubles`."""
+        async with self.proxy() as (running, upstream):
+            go, come = leaving(self._server, running.settings["audit"]["url"])
+            await failing(running, self.load(running, upstream, FAILING), go, come)
+        async with self.proxy() as (running, upstream):
+            await no_growth(running, self.load(running, upstream, NO_GROWTH), of_store=self._server is None)
+        if self._server is not None:
+            async with self.proxy() as (running, upstream):
+                await away(running, self.load(running, upstream, READ_ONLY), *read_only(self._server))
+        async with self.proxy() as (running, upstream):
+            await set_back(running, self.load(running, upstream, SET_BACK), self._server)
+        async with self.proxy(audit={"keep_rows_days": 30, "purge_every_s": 1}) as (running, upstream):
+            await clock(running, self.load(running, upstream, CLOCK))
+        await self._where_it_can_be(self._without_redis())
+
+    async def signals(self, number: int) -> None:
+        """Signals at random moments, to one process and to a command with several."""
+        async with self.proxy() as (running, _):
+            await running.stop()
+            print(f"  {time.strftime('%H:%M:%S')} {SIGNALS}", flush=True)
+            for storm in await asyncio.to_thread(lambda: list(storms(running.config, seed=37, signals=number))):
+                self.tally.requests[SIGNALS] += storm.sent
+                for found in storm.found:
+                    self.tally.add(SIGNALS, STATUS, found)
+
+    async def _where_it_can_be(self, tried: Coroutine[Any, Any, None]) -> None:
         try:
-            await self._full_disks()
+            await tried
         except PermissionError as error:
-            self.notes.append(f"Full disks were not tried: {error}.")
+            self.notes.append(f"Not tried: {error}.")
 
     async def _full_disks(self) -> None:
         if self._server is None:
-            for section, shared in ((FULL, False), (FULL_ALL, True)):
-                with small_disk(self._folder / section) as disk:
-                    async with self.proxy(disk=disk, spool=disk / "spool" if shared else None) as (running, upstream):
-                        await full(running, self.load(running, upstream, section), disk)
+            with small_disk(self._folder / FULL) as disk:
+                async with self.proxy(store_on=disk) as (running, upstream):
+                    await full(running, self.load(running, upstream, FULL), disk)
+            with small_disk(self._folder / FULL_ALL, LARGER_BYTES) as disk:
+                async with self.proxy(all_on=disk, workers=2) as (running, upstream):
+                    await full(running, self.load(running, upstream, FULL_ALL), disk)
             return
         with small_disk(self._folder / FULL, POSTGRES_BYTES) as disk, cluster(parent=disk) as server:
             async with self.proxy(server=server) as (running, upstream):
                 await full(running, self.load(running, upstream, FULL), disk, server.ensure)
+
+    async def _without_redis(self) -> None:
+        async with redis(self._folder) as (url, tell, server):
+            counting = {"counting": {"store": "redis", "url": url}}
+            async with self.proxy(access=counting, budgets=[{"hard": 1e9}]) as (running, upstream):
+                await without_redis(running, self.load(running, upstream, REDIS), tell, server)
 
     async def memory(self) -> Memory:
         """Resident memory over many requests."""
@@ -130,23 +194,31 @@ class Run:
             return await measure(running, upstream, self._names)
 
 
-async def on_store(store: str, rounds: int, names: Iterator[str]) -> Run:
+async def on_store(store: str, rounds: int, names: Iterator[str], parts: Sequence[str]) -> Run:
     """The tables and the faults of processes on one kind of store."""
     print(store, flush=True)
     with tempfile.TemporaryDirectory(prefix="hedgerow-chaos-") as folder, contextlib.ExitStack() as stack:
         run = Run(Path(folder), stack.enter_context(cluster()) if store == "PostgreSQL" else None, names)
-        await run.tables(rounds)
-        await run.processes()
+        if "tables" in parts:
+            await run.tables(rounds)
+        if "processes" in parts:
+            await run.processes()
+        if "troubles" in parts:
+            await run.troubles()
+        if "signals" in parts:
+            await run.signals(SIGNALS_EACH)
     if not run.spans:
         run.notes.append("No span reached the collector.")
     return run
 
 
-async def everything(stores: list[str], rounds: int, *, with_memory: bool) -> tuple[dict[str, str], bool]:
+async def everything(
+    stores: list[str], rounds: int, chosen: Sequence[str], *, with_memory: bool
+) -> tuple[dict[str, str], bool]:
     """The measured parts of the page, and whether anything was found."""
     names, parts, found = tags(), {"kinds": kinds()}, False
     for store in stores:
-        run = await on_store(store, rounds, names)
+        run = await on_store(store, rounds, names, chosen)
         parts[store] = of_store(run.tally, run.notes, time.monotonic() - run.began)
         found = found or bool(run.tally.found)
         print(parts[store], *run.tally.examples, sep="\n", flush=True)
@@ -168,11 +240,16 @@ def main() -> int:
     parser.add_argument(
         "--without-memory", action="store_true", help="leave out the 23,000 requests that measure memory"
     )
+    parser.add_argument(
+        "--parts", nargs="+", choices=PARTS, help="on each store these alone; what is written is then of these"
+    )
     parser.add_argument("--write", action="store_true", help="put what was measured into docs/reliability.md")
     options = parser.parse_args()
     stores = [store for store in STORES if options.store in ("both", store.lower())]
     try:
-        parts, found = asyncio.run(everything(stores, options.rounds, with_memory=not options.without_memory))
+        parts, found = asyncio.run(
+            everything(stores, options.rounds, options.parts or PARTS, with_memory=not options.without_memory)
+        )
     except Missing as missing:
         sys.exit(f"{missing}; `--store sqlite` does without")
     if options.write:

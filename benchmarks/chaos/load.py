@@ -63,7 +63,7 @@ SLOW = ("stall", "trickle")
 """How an upstream stops that takes its time."""
 
 
-def asked(way: Way, fault: Fault, tag: str) -> Step:
+def asked(way: Way, fault: Fault, tag: str, key: str = "sk-chaos") -> Step:
     """A request that shows a fault."""
     words = (
         {"input": question(tag)}
@@ -72,7 +72,7 @@ def asked(way: Way, fault: Fault, tag: str) -> Step:
     )
     body = orjson.dumps({"model": fault.name, **words} | ({"stream": True} if way.stream else {}))
     return request(
-        "POST", way.path, body, x_way=way.route, x_fault=fault.name, connection="close", authorization="Bearer sk-chaos"
+        "POST", way.path, body, x_way=way.route, x_fault=fault.name, connection="close", authorization=f"Bearer {key}"
     )
 
 

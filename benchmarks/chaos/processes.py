@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import signal
 import sqlite3
 import subprocess
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -18,9 +20,9 @@ from benchmarks.chaos.checks import HANG, STATUS, TEXT, is_checked, texts
 from benchmarks.chaos.faults import SOUND
 from benchmarks.chaos.load import LOST, Tally, asked, settled
 from benchmarks.chaos.rules import WAYS
-from benchmarks.chaos.serving import Proxy
+from benchmarks.chaos.serving import SETTLE_S, Proxy
 from benchmarks.chaos.upstream import Upstream
-from benchmarks.chaos.wire import Answer, request, say
+from benchmarks.chaos.wire import Answer, say
 from tests.support.postgres import Cluster
 
 CLIENTS = 12
@@ -30,7 +32,7 @@ SMALL_BYTES = 16 * 1024 * 1024
 KILLED, FULL, FULL_ALL, AWAY, REPLACED = (
     "kill -9 under load",
     "disk of the store full",
-    "disk of store and spool full",
+    "disk of store, spool, log and metrics full",
     "store away and back",
     "configuration and maps replaced",
 )
@@ -74,6 +76,10 @@ class Load:
         if not relays:
             self.answered |= {event["hedgerow"]["id"] for event in _events(answer.body) if "hedgerow" in event}
 
+    def count(self, requests: int) -> None:
+        """Requests that were made besides the clients'."""
+        self._tally.requests[self._section] += requests
+
     def count_untroubled(self) -> None:
         """A fault of the store that the proxy did not notice was none."""
         if '"audit_store_down"' not in self._proxy.log.read_text():
@@ -88,7 +94,7 @@ class Load:
 
         if (lost := await settled(missing)) is not None:
             self._tally.add(self._section, LOST, f"{len(lost)} of {len(self.answered)}", len(lost))
-        if (fault := await self._proxy.verify()) is not None:
+        if (fault := await self._proxy.run("audit", "verify")) is not None:
             self.add(LOST, f"the chain does not verify: {fault[:300]}")
 
 
@@ -122,6 +128,30 @@ async def killed(proxy: Proxy, load: Load, times: int = 3) -> None:
         await proxy.start()
         load.may_fail = False
     await load.count_lost()
+
+
+async def healed(proxy: Proxy, load: Load, *expected: str) -> None:
+    """Everything goes on by itself: no thread has ended, no problem is left but those `expected`, no row waits, maps are read, and the log is written."""
+
+    async def wrong() -> str | None:
+        health = json.loads((await proxy.get("/health")).body)
+        ready = json.loads((await proxy.get("/health/ready")).body)
+        left = {name: said for name, said in health.get("problems", {}).items() if not name.startswith(expected or "-")}
+        missing = [name for name in expected if name not in health.get("problems", {})]
+        waiting = await proxy.metric("hedgerow_audit_spooled_rows")
+        bad = {name: health[name] for name in ("dead", "store", "maps", "problem") if name in health}
+        said = left or missing or bad or (waiting and f"{waiting:g} rows wait") or ready["store"] != "ok"
+        return str(said) if said else None
+
+    deadline = time.monotonic() + SETTLE_S
+    while (left := await wrong()) is not None and time.monotonic() < deadline:  # noqa: ASYNC110 # another process heals
+        await asyncio.sleep(0.2)
+    if left is not None:
+        load.add(STATUS, f"not healed: {left}")
+    answer = await say(proxy.address, [asked(WAYS[3], SOUND, "healed", proxy.key)])
+    mark = answer.headers.get("x-hedgerow-audit-id", "no id")
+    if await settled(lambda: None if mark in proxy.log.read_text(errors="replace") else mark):
+        load.add(STATUS, f"the log does not go on: {answer.status}")
 
 
 @contextmanager
@@ -165,10 +195,11 @@ async def full(proxy: Proxy, load: Load, disk: Path, recover: Callable[[], None]
         await asyncio.to_thread(recover)
         await asyncio.sleep(TROUBLE_S)
     load.count_untroubled()
+    await healed(proxy, load)
     await load.count_lost(await proxy.metric("hedgerow_audit_rows_lost_total"))
 
 
-async def away(load: Load, go: Callable[[], None], come: Callable[[], None]) -> None:
+async def away(proxy: Proxy, load: Load, go: Callable[[], None], come: Callable[[], None]) -> None:
     """The store cannot be written for a while."""
     async with loaded(load):
         await asyncio.sleep(WARM_S)
@@ -177,6 +208,7 @@ async def away(load: Load, go: Callable[[], None], come: Callable[[], None]) -> 
         await asyncio.to_thread(come)
         await asyncio.sleep(WARM_S)
     load.count_untroubled()
+    await healed(proxy, load)
     await load.count_lost()
 
 
@@ -220,9 +252,7 @@ async def replaced(proxy: Proxy, load: Load, times: int = 12) -> None:
             await asyncio.sleep(0.4)
         proxy.write()
         await asyncio.sleep(WARM_S)
-    health = await say(proxy.address, [request("GET", "/health", connection="close")])
-    if health.status != 200:
-        load.add(STATUS, f"/health says {health.status}")
+    await healed(proxy, load)
     await load.count_lost()
 
 

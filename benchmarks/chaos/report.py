@@ -14,6 +14,7 @@ from benchmarks.chaos.load import ABUSE, DESCRIPTORS, FAULT, LOST, TASKS, WHOLE,
 from benchmarks.chaos.memory import FIRST, Memory
 from benchmarks.chaos.processes import AWAY, FULL, FULL_ALL, KILLED, REPLACED
 from benchmarks.chaos.rules import WAYS
+from benchmarks.chaos.troubles import CLOCK, FAILING, NO_GROWTH, READ_ONLY, REDIS, SET_BACK, SIGNALS
 
 DOCUMENT = ROOT / "docs" / "reliability.md"
 KINDS = {
@@ -25,7 +26,20 @@ KINDS = {
     DESCRIPTORS: "leaked descriptors",
     FAULT: "faults of ours",
 }
-PROCESS_FAULTS = (KILLED, AWAY, FULL, FULL_ALL, REPLACED)
+PROCESS_FAULTS = (
+    KILLED,
+    AWAY,
+    FULL,
+    FULL_ALL,
+    REPLACED,
+    FAILING,
+    NO_GROWTH,
+    READ_ONLY,
+    SET_BACK,
+    CLOCK,
+    REDIS,
+    SIGNALS,
+)
 SECTIONS = (*(way.name for way in WAYS), ABUSE, *PROCESS_FAULTS, WHOLE)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import signal
@@ -19,7 +20,7 @@ import sqlalchemy as sa
 import yaml
 
 from benchmarks import ROOT
-from benchmarks.chaos.probed import HELD_FILE, PATIENCE_S, TASKS_FILE
+from benchmarks.chaos.probed import HELD_FILE, PATIENCE_S, TASKS_FILE, TROUBLE_FILE
 from benchmarks.chaos.wire import Answer, request, say
 
 START_S = 120.0
@@ -79,6 +80,8 @@ class Proxy:
 
     Attributes:
         settings: as in its file; change them and `write` them.
+        workers: processes; several keep their metrics in its folder.
+        key: with which it is asked.
     """
 
     folder: Path
@@ -86,6 +89,8 @@ class Proxy:
     process: subprocess.Popen[bytes] | None = None
     address: tuple[str, int] = ("", 0)
     starts: int = 0
+    workers: int = 1
+    key: str = "sk-chaos"
     engine: sa.Engine = field(init=False)
 
     def __post_init__(self) -> None:
@@ -117,12 +122,14 @@ class Proxy:
         """Start it, and wait until it answers."""
         self.write()
         self.starts += 1
-        files = {name: str(self.folder / name) for name in (TASKS_FILE, HELD_FILE)}
+        files = {name: str(self.folder / name) for name in (TASKS_FILE, HELD_FILE, TROUBLE_FILE)}
+        files |= {PATIENCE_S: str(CLIENT_PATIENCE_S), "TMPDIR": str(self.folder)}
+        workers = ["--workers", str(self.workers)] if self.workers > 1 else []
         with self.log.open("wb") as out:
             self.process = subprocess.Popen(  # noqa: ASYNC220 # nothing else runs yet
-                [sys.executable, "-m", "benchmarks.chaos.probed", "serve", "--config", str(self.config)],
+                [sys.executable, "-m", "benchmarks.chaos.probed", "serve", "--config", str(self.config), *workers],
                 cwd=self.folder,
-                env=os.environ | files | {PATIENCE_S: str(CLIENT_PATIENCE_S), "PYTHONPATH": str(ROOT)},
+                env=os.environ | files | {"PYTHONPATH": str(ROOT)},
                 stdout=out,
                 stderr=out,
             )
@@ -144,9 +151,15 @@ class Proxy:
         with self.engine.connect() as connection:
             return set(connection.execute(sa.text("SELECT id FROM answers")).scalars())
 
-    async def verify(self) -> str | None:
-        """What `hedgerow audit verify` says against the store; None where it holds."""
-        command = [sys.executable, "-m", "hedgerow.proxy.cli", "audit", "verify", "--config", str(self.config)]
+    def trouble(self, **told: Any) -> None:
+        """Let something be wrong for the process, as `probed.Trouble` takes it; without arguments all is well."""
+        new = self.folder / "trouble.new"
+        new.write_text(json.dumps(told))
+        new.replace(self.folder / TROUBLE_FILE)
+
+    async def run(self, *words: str) -> str | None:
+        """What a command says that fails, with the configuration of this proxy; None where it does what it should."""
+        command = [sys.executable, "-m", "hedgerow.proxy.cli", *words, "--config", str(self.config)]
         environment = os.environ | {"PYTHONPATH": str(ROOT)}
         done = await asyncio.to_thread(
             subprocess.run, command, capture_output=True, text=True, env=environment, cwd=self.folder
@@ -244,9 +257,14 @@ async def watched(running: Proxy) -> AsyncIterator[Watch]:
 
 
 @asynccontextmanager
-async def proxy(folder: Path, upstream: str, store: str, traces: str | None = None) -> AsyncIterator[Proxy]:
-    """A proxy, up until the end of the block."""
-    async with started(Proxy(folder, configuration(folder, upstream, store, traces))) as running:
+async def proxy(
+    folder: Path, upstream: str, store: str, traces: str | None = None, *, workers: int = 1, **more: Any
+) -> AsyncIterator[Proxy]:
+    """A proxy, up until the end of the block; `more` goes into the sections of its configuration."""
+    settings = configuration(folder, upstream, store, traces)
+    for section, content in more.items():
+        settings[section] = settings[section] | content if isinstance(settings.get(section), dict) else content
+    async with started(Proxy(folder, settings, workers=workers)) as running:
         yield running
 
 

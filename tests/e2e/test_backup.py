@@ -80,7 +80,7 @@ def test_a_backup_is_restored(kind: str, tmp_path: Path, request: pytest.Fixture
             assert await running.stop() == 0
             store.lose()
             store.restore()
-            assert await running.verify() is None
+            assert await running.run("audit", "verify") is None
             assert before <= running.ids()
             await running.start()
             load.answered.clear()
