@@ -237,7 +237,9 @@ ROWS_AT_A_TIME = 1000
 """Number of rows in one transaction, which limits how long writers wait."""
 DAY_S = 86_400.0
 LARGEST_SHARE = 1 / 3
-"""Share of all rows that a purge takes on the word of the clock alone."""
+"""Share of all rows that a purge takes on the word of the clock alone, or an erasure on that of one name."""
+MANY = 100
+"""Rows up to which an erasure is none of many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,6 +318,21 @@ def purge(
     return Purged(cleared, rows)
 
 
+def objection_to_erasure(engine: sa.Engine, user: str, key: bytes = b"") -> str | None:
+    """Why an erasure needs somebody's word, as a clause: many requests name the same user, who may be none. None if it needs none.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    with transaction(engine) as connection:
+        theirs, total = _count(connection, _of_user(user, key)), _count(connection)
+    return f"{theirs:,} of {total:,} rows are theirs" if theirs > max(MANY, LARGEST_SHARE * total) else None
+
+
+def _of_user(user: str, key: bytes) -> sa.ColumnElement[bool]:
+    return (answers.c.user_hash == user_hash(user, key)) | (answers.c.asker == asker_of("user", user, key))
+
+
 def erase(
     engine: sa.Engine, *, actor: str, names: Sequence[str] = (), user: str | None = None, key: bytes = b""
 ) -> int:
@@ -330,8 +347,7 @@ def erase(
     lot = secrets.token_hex(8)  # verdicts on these answers still depend on each other
     concerned: sa.ColumnElement[bool] = answers.c.id.in_(names) | answers.c.response_id.in_(names)
     if user is not None:
-        asker = asker_of("user", user, key)
-        concerned = (answers.c.user_hash == user_hash(user, key)) | (answers.c.asker == asker)
+        asker, concerned = asker_of("user", user, key), _of_user(user, key)
     with transaction(engine, "write") as connection:
         ids = list(connection.execute(sa.select(answers.c.id).where(concerned)).scalars())
         for start in range(0, len(ids), ROWS_AT_A_TIME):

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from ...audit.engine import HEAD, open_engine, shown_address
-from ...audit.retention import Clock, confirm, due, erase, objection
+from ...audit.retention import Clock, confirm, due, erase, objection, objection_to_erasure
 from ...audit.retention import purge as forget
 from ...audit.rows import END
 from ...audit.store import hash_key
@@ -134,12 +134,16 @@ def delete(
     config: ConfigPath = CONFIG,
     id: Annotated[list[str] | None, typer.Option(help="Audit id, or the completion's own id; may be repeated.")] = None,
     user: Annotated[str | None, typer.Option(help="The user field of the requests, as the client sent it.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Also if more than a third of all rows are the user's.")] = False,
 ) -> None:
-    """Erase the texts of some answers, or of all answers to a user; their figures stay."""
+    """Erase the texts of some answers, or of all answers to a user; their figures stay. It cannot be undone."""
     if bool(id) == (user is not None):
         stop("name the answers to erase: --id (may be repeated) or --user")
     with open_audit(config) as (settings, engine):
-        erased = erase(engine, actor=whoami(), names=id or (), user=user, key=hash_key(settings.audit))
+        key = hash_key(settings.audit)
+        if user is not None and not yes and (why := objection_to_erasure(engine, user, key)) is not None:
+            stop(f"Nothing was erased: {why}. If that is right, run it again with --yes.", code=1)
+        erased = erase(engine, actor=whoami(), names=id or (), user=user, key=key)
     if not erased:
         stop("No audit rows match --id." if user is None else f"No audit rows match --user {user!r}.", code=1)
     say(f"erased the texts of {counted(erased, 'answer')}")
