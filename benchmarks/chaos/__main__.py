@@ -1,4 +1,4 @@
-"""`make chaos`: `python -m benchmarks.chaos [--rounds 6] [--store sqlite] [--parts troubles] [--write]`.
+"""`make chaos`: `python -m benchmarks.chaos [--rounds 6] [--store sqlite] [--blocks troubles] [--write]`.
 
 A proxy for the tables of faults and abuse, a fresh one for each fault of the process, one more for its memory; on SQLite and on PostgreSQL.
 Takes half an hour, and ends with 1 where anything was found.
@@ -12,7 +12,7 @@ import contextlib
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -65,9 +65,8 @@ LARGER_BYTES = 48 * 1024 * 1024
 """Two workers reserve 4 MB each for their metrics."""
 TABLES_S = 120.0
 """Seconds on each store after which no further round begins: on a busy machine there are fewer."""
-PARTS = ("tables", "processes", "troubles", "signals")
-SIGNALS_EACH = 100
-"""Signals on each store."""
+BLOCKS = ("faults", "troubles", "signals")
+"""Of the page, on each store."""
 MOST_GROWTH = 0.05
 """Most that a process may hold more after all requests than after the first thousand."""
 
@@ -194,41 +193,33 @@ class Run:
             return await measure(running, upstream, self._names)
 
 
-async def on_store(store: str, rounds: int, names: Iterator[str], parts: Sequence[str]) -> Run:
-    """The tables and the faults of processes on one kind of store."""
-    print(store, flush=True)
+async def on_store(store: str, names: Iterator[str], block: Callable[[Run], Awaitable[None]]) -> Run:
+    """A block of faults on one kind of store."""
     with tempfile.TemporaryDirectory(prefix="hedgerow-chaos-") as folder, contextlib.ExitStack() as stack:
         run = Run(Path(folder), stack.enter_context(cluster()) if store == "PostgreSQL" else None, names)
-        if "tables" in parts:
-            await run.tables(rounds)
-        if "processes" in parts:
-            await run.processes()
-        if "troubles" in parts:
-            await run.troubles()
-        if "signals" in parts:
-            await run.signals(SIGNALS_EACH)
+        await block(run)
     if not run.spans:
         run.notes.append("No span reached the collector.")
     return run
 
 
 async def everything(
-    stores: list[str], rounds: int, chosen: Sequence[str], *, with_memory: bool
-) -> tuple[dict[str, str], bool]:
-    """The measured parts of the page, and whether anything was found."""
-    names, parts, found = tags(), {"kinds": kinds()}, False
+    stores: list[str], blocks: Mapping[str, Callable[[Run], Awaitable[None]]], *, with_memory: bool
+) -> AsyncIterator[tuple[str, str, bool]]:
+    """The measured blocks of the page as they come: name, text, and whether anything was found."""
+    names = tags()
+    yield "kinds", kinds(), False
     for store in stores:
-        run = await on_store(store, rounds, names, chosen)
-        parts[store] = of_store(run.tally, run.notes, time.monotonic() - run.began)
-        found = found or bool(run.tally.found)
-        print(parts[store], *run.tally.examples, sep="\n", flush=True)
+        for name, block in blocks.items():
+            print(store, name, flush=True)
+            run = await on_store(store, names, block)
+            print(*run.tally.examples, sep="\n", flush=True)
+            text = of_store(run.tally, run.notes, time.monotonic() - run.began)
+            yield f"{store}, {name}", text, bool(run.tally.found)
     if with_memory:
         with tempfile.TemporaryDirectory(prefix="hedgerow-chaos-") as folder:
             memory = await Run(Path(folder), None, names).memory()
-        parts["memory"] = of_memory(memory)
-        found = found or memory.growth > MOST_GROWTH
-        print(parts["memory"])
-    return parts, found
+        yield "memory", of_memory(memory), memory.growth > MOST_GROWTH
 
 
 def main() -> int:
@@ -240,22 +231,36 @@ def main() -> int:
     parser.add_argument(
         "--without-memory", action="store_true", help="leave out the 23,000 requests that measure memory"
     )
-    parser.add_argument(
-        "--parts", nargs="+", choices=PARTS, help="on each store these alone; what is written is then of these"
-    )
+    parser.add_argument("--blocks", nargs="+", choices=BLOCKS, default=BLOCKS, help="these alone on each store")
+    parser.add_argument("--signals", type=int, default=100, help="signals on each store, at least")
     parser.add_argument("--write", action="store_true", help="put what was measured into docs/reliability.md")
     options = parser.parse_args()
     stores = [store for store in STORES if options.store in ("both", store.lower())]
+
+    async def tables(run: Run) -> None:
+        await run.tables(options.rounds)
+        await run.processes()
+
+    async def signals(run: Run) -> None:
+        await run.signals(options.signals)
+
+    every: dict[str, Callable[[Run], Awaitable[None]]] = dict(zip(BLOCKS, (tables, Run.troubles, signals), strict=True))
+    blocks = {name: every[name] for name in options.blocks}
+
+    async def count() -> bool:
+        """Whether anything was found."""
+        wrong = False
+        async for block, text, found in everything(stores, blocks, with_memory=not options.without_memory):
+            print(text, flush=True)
+            wrong = wrong or found
+            if options.write:
+                write(block, text)
+        return wrong
+
     try:
-        parts, found = asyncio.run(
-            everything(stores, options.rounds, options.parts or PARTS, with_memory=not options.without_memory)
-        )
+        return int(asyncio.run(count()))
     except Missing as missing:
         sys.exit(f"{missing}; `--store sqlite` does without")
-    if options.write:
-        for part, text in parts.items():
-            write(part, text)
-    return int(found)
 
 
 if __name__ == "__main__":

@@ -45,9 +45,13 @@ SECTIONS = (*(way.name for way in WAYS), ABUSE, *PROCESS_FAULTS, WHOLE)
 
 def of_store(tally: Tally, notes: Sequence[str], seconds: float) -> str:
     """What was found on one kind of store."""
+    of_wire = (
+        f"{len(FAULTS)} kinds of upstream fault, {len(ABUSES)} kinds of abuse and " if tally.requests[ABUSE] else ""
+    )
+    traced = "" if tally.requests[SIGNALS] else "; every request was traced"
     head = (
-        f"{tally.requests.total():,} requests in {seconds / 60:.1f} minutes: {len(FAULTS)} kinds of upstream fault, {len(ABUSES)} kinds of abuse and "
-        f"{sum(tally.requests[section] > 0 for section in PROCESS_FAULTS)} of process faults, with Python {platform.python_version()}; every request was traced."
+        f"{tally.requests.total():,} {'signals' if tally.requests[SIGNALS] else 'requests'} in {seconds / 60:.1f} minutes: {of_wire}"
+        f"{sum(tally.requests[section] > 0 for section in PROCESS_FAULTS)} kinds of process fault, with Python {platform.python_version()}{traced}."
     )
     return "\n".join([head, "", *table(tally, SECTIONS, KINDS), *(["", *notes] if notes else [])])
 

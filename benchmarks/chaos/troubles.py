@@ -242,11 +242,12 @@ async def without_redis(proxy: Proxy, load: Load, tell: Callable[..., str], serv
     proxy.key = await asyncio.to_thread(new_key, proxy.settings["audit"]["url"], "other")
     await asyncio.sleep(2.5)  # the keys are known by then
     await troubled("frozen", lambda: server.send_signal(signal.SIGSTOP), lambda: server.send_signal(signal.SIGCONT))
-    await troubled(
-        "refusing",
-        lambda: tell("config", "set", "requirepass", "other"),
-        lambda: tell("-a", "other", "config", "set", "requirepass", ""),
-    )
+
+    def refuse() -> None:
+        tell("config", "set", "requirepass", "other")
+        tell("-a", "other", "client", "kill", "type", "normal")  # who is connected need not say it
+
+    await troubled("refusing", refuse, lambda: tell("-a", "other", "config", "set", "requirepass", ""))
     spent = _spent(tell)
     tell("flushall")
     await say(proxy.address, [asked(WAYS[3], SOUND, "emptied", proxy.key)])
