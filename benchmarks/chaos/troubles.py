@@ -22,7 +22,7 @@ import sqlalchemy as sa
 
 from benchmarks.chaos.checks import HANG, STATUS
 from benchmarks.chaos.faults import SOUND
-from benchmarks.chaos.load import LOST, asked
+from benchmarks.chaos.load import LOST, asked, settled
 from benchmarks.chaos.processes import TROUBLE_S, WARM_S, Load, healed, loaded
 from benchmarks.chaos.rules import WAYS
 from benchmarks.chaos.serving import Proxy
@@ -110,7 +110,8 @@ async def set_back(proxy: Proxy, load: Load, server: Cluster | None) -> None:
         else:
             with _alone(server, name):
                 server.execute(f"CREATE DATABASE {name}_copy TEMPLATE {name}")
-        await asyncio.to_thread(on_store, url, set_state, "shadow", "mode", "shadow", actor="chaos")
+        await asyncio.to_thread(on_store, url, set_state, "shadow", "mode", "on", actor="chaos")
+        await settled(lambda: None if '"routes_changed"' in proxy.log.read_text(errors="replace") else True)
         await asyncio.sleep(WARM_S)
         if server is None:
             await asyncio.to_thread(_copied, str(copy), url.removeprefix("sqlite:///"))

@@ -27,7 +27,7 @@ STORE_TIMEOUT_S = 2.0
 async def health(request: Request) -> Response:
     """Whether the process answers, and what is not as it should be: `problem` says why the newest configuration is not in use,
     `maps` which routes are uncalibrated because their map is missing or damaged, `background` which work beside the requests failed since
-    the start; `upstreams` whose circuit is open or half-open; `store` that rows wait for it, or are refused; `problems` what else is wrong now, `dead` which threads and loops have ended, with status 503, for only a restart helps then; `degraded` is there while any of these lasts, of failures while one is recent; `judge` says who reads the claims of long answers.
+    the start; `upstreams` whose circuit is open or half-open; `store` that rows wait for it, or are refused; `problems` what else is wrong now, `dead` which threads and loops have ended, with status 503, for only a restart helps then; `degraded` is there while any of these lasts, of failures while one is recent.
     """
     reloader, services = _reloader(request), _services(request)
     supervisor = reloader.services.supervisor
