@@ -17,6 +17,7 @@ from hedgerow.proxy.config import Route, load
 from tests.support.tables import cases
 from tests.support.traffic import CAPITALS, judge
 from tests.support.upstream import Upstream, says
+from tests.support.waiting import until
 
 AUSTRALIA = "What is the capital of Australia?"
 
@@ -38,9 +39,17 @@ def arms(folder: Path) -> list[tuple[str | None, str]]:
     return rows
 
 
-def flushed(address: str) -> None:
-    """Have all rows written: reading the audit waits for those before."""
-    httpx.get(f"{address}/dashboard/requests").raise_for_status()
+def written(folder: Path, number: int) -> list[tuple[str | None, str]]:
+    """Arm and mode of every row once there are so many: the row of a request in shadow follows its answer."""
+    return until(lambda: arms(folder), lambda rows: len(rows) == number)
+
+
+def requests(address: str, number: int) -> list[Any]:
+    """The rows of the explorer once there are so many."""
+    return until(
+        lambda: [json.loads(line) for line in httpx.get(f"{address}/dashboard/requests.jsonl").text.splitlines()],
+        lambda rows: len(rows) == number,
+    )
 
 
 def test_yaml_takes_a_share_in_the_place_of_a_mode(tmp_path: Path) -> None:
@@ -73,8 +82,7 @@ def test_a_conversation_stays_in_its_arm(serve: Any, upstream: Upstream, tmp_pat
         seen += [("hedgerow" in send(address, question, turns=some).json()) for some in ([], turns)]
     assert seen[::2] == seen[1::2]
     assert 2 <= sum(seen[::2]) <= 10
-    flushed(address)
-    assert [(arm, mode) for arm, mode in arms(tmp_path)] == [
+    assert [(arm, mode) for arm, mode in written(tmp_path, 24)] == [
         ("on", "on") if each else ("shadow", "shadow") for each in seen
     ]
 
@@ -105,12 +113,10 @@ def test_what_stays_together_is_chosen(
     address = serve(mode={"on": 0.5, "rest": "off", "by": by})
     for number in range(8):
         send(address, f"{AUSTRALIA} {number}", **same)
-    flushed(address)
-    assert len(set(arms(tmp_path))) == 1
+    assert len(set(written(tmp_path, 8))) == 1
     for number in range(10):
         send(address, **other(number))
-    flushed(address)
-    assert {arm for arm, _ in arms(tmp_path)} == {"on", "off"}
+    assert {arm for arm, _ in written(tmp_path, 18)} == {"on", "off"}
 
 
 def test_the_clients_wish_is_not_a_lot(serve: Any, upstream: Upstream, tmp_path: Path) -> None:
@@ -119,8 +125,7 @@ def test_the_clients_wish_is_not_a_lot(serve: Any, upstream: Upstream, tmp_path:
     address = serve(mode={"on": 0.5}, allow_override=True)
     for mode in ("on", "shadow"):
         send(address, headers={"x-hedgerow-mode": mode})
-    flushed(address)
-    assert arms(tmp_path) == [(None, "on"), (None, "shadow")]
+    assert written(tmp_path, 2) == [(None, "on"), (None, "shadow")]
 
 
 def test_a_mode_that_an_operator_sets_ends_the_split(serve: Any, upstream: Upstream, tmp_path: Path) -> None:
@@ -147,8 +152,8 @@ def test_both_arms_are_compared(serve: Any, upstream: Upstream, tmp_path: Path) 
     address = serve(mode={"on": 0.5})
     for number in range(16):
         send(address, f"{AUSTRALIA} {number}")
-    for row in httpx.get(f"{address}/dashboard/requests.jsonl").text.splitlines()[::2]:
-        judge(address, json.loads(row)["id"], True)
+    for row in requests(address, 16)[::2]:
+        judge(address, row["id"], True)
     for path in ("/dashboard", "/dashboard/routes/test"):
         page = httpx.get(address + path).text
         assert "on beside shadow" in page
@@ -181,8 +186,8 @@ def test_arms_are_compared_by_conversations(serve: Any, upstream: Upstream, tmp_
         for turn in range(3):
             later = [{"role": "assistant", "content": "Yes."}, {"role": "user", "content": f"{AUSTRALIA} {turn}"}]
             send(address, f"{AUSTRALIA} {number}", turns=later if turn else [])
-    for row in httpx.get(f"{address}/dashboard/requests.jsonl").text.splitlines():
-        judge(address, json.loads(row)["id"], True)
+    for row in requests(address, 36):
+        judge(address, row["id"], True)
     config = tmp_path / "config.yaml"
     config.write_text(
         "upstreams: { u: { provider: openai, base_url: http://127.0.0.1:9/v1 } }\n"
