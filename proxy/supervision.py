@@ -28,7 +28,7 @@ CLOSE_S = 5.0
 """Seconds that a process waits for shadow and grading jobs at shutdown; the grace periods in `deploy/` are longer."""
 RECENT_S = 600.0
 """Seconds for which a job's failure counts as recent."""
-MOST_JOBS = 1_000
+MOST_JOBS = 10_000
 """Jobs from which on those that may be left out are: each holds what it works on, and an upstream that is late lets them pile up."""
 SETTLED_S = 5.0
 """A check that lets pass what it cannot judge counts as made again when it has not failed for this long: some fail now and then."""

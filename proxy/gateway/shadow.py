@@ -67,7 +67,9 @@ async def _answered(exchange: Exchange, services: Services, run: Run, copy: Copy
         return
     if services.supervisor.crowded:
         run.end(Status.DEGRADED, Reason.OVERLOADED)
-        await finish(services, exchange, run.result, http_status=exchange.status)
+        await finish(
+            services, exchange, run.result, http_status=exchange.status, response_id=short_id(served.get("id"))
+        )
         return
     exchange.recorded = True
     if not isinstance(served.get("usage"), dict):

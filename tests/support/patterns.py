@@ -404,6 +404,7 @@ def read_everything() -> None:
     from hedgerow.lexicon.hedges.phrases import read_phrases
     from hedgerow.proxy.api.routers import own_paths
     from hedgerow.proxy.rewriting import FactGuard
+    from hedgerow.proxy.rewriting.strip import Strippers
     from hedgerow.proxy.types import Rewrite, RewriteRequest
 
     for module in pkgutil.walk_packages(hedgerow.__path__, "hedgerow."):
@@ -414,8 +415,9 @@ def read_everything() -> None:
         for answer in answers:
             hedgerow.word(answer, 0.5, question=question, languages=["en", "de", "fr", "es"])
     guard = FactGuard()
+    strippers = Strippers(guard.hedges)
     for language in ("en", "de", "fr", "es"):
-        guard.strippers.of(language).pieces("It was 1912, I think. Perhaps it sank.")
+        strippers.of(language).pieces("It was 1912, I think. Perhaps it sank.")
     hedges = guard.hedges[:1]
     asked = RewriteRequest("Who?", "It was Ida.", Beta(5, 5), tuple(Match(hedge, 0.0) for hedge in hedges))
     guard.check_sync(asked, Rewrite("It was probably Ida.", None))
