@@ -153,11 +153,6 @@ class Side:
             return None
         return read[0].lemma, read[1]
 
-    def is_name(self, i: int) -> bool:
-        """Whether the parser takes a word for a name."""
-        read = self.parsed.get(i)
-        return read is not None and read[1] in ("NNP", "NNPS")
-
     def lower(self, start: int, end: int) -> list[str]:
         """Words in lower case."""
         return [word.lower for word in self.words[start:end]]
@@ -181,8 +176,11 @@ class Side:
         return len({self.words[i].piece for i in inside}) > 1
 
     def at_edge(self, places: range) -> bool:
-        """Whether they begin or end their sentence."""
-        return self._parts_sentences(places.start) or self._parts_sentences(places.stop)
+        """Whether they begin or end their sentence; "I do" before "not know" counts as part of them."""
+        start, little = places.start, self.closed.light | self.closed.first_person
+        while not self._parts_sentences(start) and self.words[start - 1].lower in little:
+            start -= 1
+        return self._parts_sentences(start) or self._parts_sentences(places.stop)
 
     def _parts_sentences(self, at: int) -> bool:
         """Whether a sentence ends before this place."""
@@ -503,12 +501,17 @@ class Comparison:
                 (len(old.text) > 1 and old.text.isupper())
                 or not (old.initial or new.initial)
                 or old.text[1:] != new.text[1:]
-                or (self.left.is_name(i) and self.right.is_name(j))
+                or (old.initial and not new.initial and old.text in self._names)
             ):
                 return Fault(Reason.CONTENT_DROPPED, old.text, new.text)
             if self._matched.get(j - 1) == i - 1 and self._ends(i, j):
                 return Fault(Reason.STRUCTURE_CHANGED)
         return None
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        """Words of the draft that have a capital inside a sentence too."""
+        return frozenset(word.text for word in self.left.words if word.text[0].isupper() and not word.initial)
 
     def _ends(self, i: int, j: int) -> bool:
         """Whether a sentence of the rewrite begins at `j` where none of the draft does, at `i`; before "and" or "but" it may."""
