@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
@@ -17,6 +18,7 @@ import sqlalchemy as sa
 from ..config import Audit
 from ..config.sections import VARIABLE, known
 from ..errors import StoreError
+from .spool import unwritable
 from .tables import metadata
 
 # Create or migrate a database to the schema of this version.
@@ -45,21 +47,16 @@ def migrate(engine: sa.Engine) -> None:
     """Create or migrate the tables; does nothing if they are up to date.
 
     Raises:
-        StoreError: this version does not know the database's schema, or it cannot be opened.
+        StoreError: this version does not know the database's schema.
+        SQLAlchemyError: the database cannot be opened or written.
     """
-    try:
-        with engine.begin() as connection:
-            _wait_for_other_migrations(connection)
-            current = version(connection)
-            if current is None:
-                _create(connection)
-            elif current != HEAD:
-                _upgrade(connection, current)
-    except sa.exc.SQLAlchemyError as error:
-        said = str(getattr(error, "orig", None) or "").partition("\n")[
-            0
-        ]  # the database's own message, such as "disk is full"
-        raise StoreError(f"the audit store cannot be opened: {said or error.__class__.__name__}") from error
+    with engine.begin() as connection:
+        _wait_for_other_migrations(connection)
+        current = version(connection)
+        if current is None:
+            _create(connection)
+        elif current != HEAD:
+            _upgrade(connection, current)
 
 
 def _wait_for_other_migrations(connection: sa.Connection) -> None:
@@ -145,27 +142,37 @@ def unusable_address(settings: Audit) -> str | None:
         return f"audit.url is {shown_address(settings)}: the store is SQLite or PostgreSQL"
     if file is None:
         return None
-    folder = next(parent for parent in file.absolute().parents if parent.exists())
-    if file.is_dir() or not folder.is_dir() or not os.access(file if file.exists() else folder, os.W_OK):
-        return f"audit.url is {shown_address(settings)}: cannot be written; choose a file in a folder that can"
-    return None
+    if not file.is_dir() and (os.access(file, os.W_OK) if file.exists() else unwritable(file.parent) is None):
+        return None
+    return f"audit.url is {shown_address(settings)}: cannot be written; choose a file in a folder that can"
 
 
 def open_engine(settings: Audit) -> sa.Engine:
     """Connect, create the store if necessary, and migrate the schema.
 
     Raises:
-        StoreError: the address is wrong, its driver is missing, or the database cannot be opened.
+        StoreError: the address is wrong, its driver is missing, or the database cannot be opened; one sentence, without a password, names
+            `audit.url`, the reason and what to do.
         ConfigError: the address holds a variable of the environment that is not set.
     """
     try:
         url = sa.make_url(known("audit.url", settings.url))
         engine = _postgres(url) if url.get_backend_name() == "postgresql" else _sqlite(url, settings.synchronous)
+        migrate(engine)
     except (sa.exc.SQLAlchemyError, ImportError, OSError) as error:
-        raise StoreError(f"the audit store cannot be opened: {error}") from error
-    migrate(engine)
+        said = said_by_driver(error) or str(error).partition("\n")[0]
+        advice = next((advice for words, advice in _ADVICE if re.search(words, said)), _START)
+        raise StoreError(f"audit.url is {shown_address(settings)}: {said}; {advice}") from error
     engine.dispose()  # the connection for the migration has a longer timeout than others may have
     return engine
+
+
+_START = "start that database, make it writable, or change audit.url"
+_ADVICE = (
+    (r"(resolve|translate) host", "check the host name in audit.url"),
+    (r"authentication failed|no password supplied|does not exist", "check user, password and database in audit.url"),
+)
+"""What to do, by what PostgreSQL's client says; otherwise `_START`."""
 
 
 def open_existing(settings: Audit) -> sa.Engine:

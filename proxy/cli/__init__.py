@@ -13,6 +13,7 @@ if sys.argv[1:2] == ["serve"]:  # before anything is loaded: signals wait until 
 
 import codecs
 import gc
+from difflib import get_close_matches
 from importlib import import_module, metadata
 from io import TextIOWrapper
 from typing import Annotated, Any, NamedTuple, TextIO
@@ -128,6 +129,10 @@ COMMANDS = {
 }
 
 
+_UsageError: Any = typer.BadParameter.__base__
+"""Whatever is wrong with the words of a command."""
+
+
 class LazyGroup(TyperGroup):
     """A group that lists its commands from a table, and imports a command's module when it is run."""
 
@@ -157,6 +162,12 @@ class LazyGroup(TyperGroup):
         except ConfigError as error:
             show_text(f"hedgerow: {error}", err=True)
             raise typer.Exit(2) from error
+        except _UsageError as error:
+            error.message = error.message.removeprefix("Value error, ")  # pydantic's word for "this value is wrong"
+            if guesses := getattr(error, "possibilities", None):  # the dashes make all short names look alike
+                name, bare = error.option_name.lstrip("-"), [guess.lstrip("-") for guess in guesses]
+                error.possibilities = [f"--{near}" for near in get_close_matches(name, bare)]
+            raise
         except BrokenPipeError:  # the reader closed the pipe (`| head`): click exits silently
             raise
         except OSError as error:  # for example, the disk behind `>` is full

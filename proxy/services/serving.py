@@ -14,7 +14,6 @@ import anyio.to_thread
 import structlog
 
 from ..audit import leases
-from ..audit.engine import said_by_driver, shown_address
 from ..audit.spool import unwritable
 from ..audit.store import (
     AuditStore,
@@ -140,10 +139,7 @@ async def _open_base(settings: Settings, supervisor: Supervisor, stack: AsyncExi
     """
     metrics = Metrics()
     supervisor.count = lambda job: metrics.background_failures.labels(job).inc()
-    try:
-        audit = await open_store(settings.audit, metrics.audit_rows_lost.inc, supervisor)
-    except StoreError as error:
-        raise StoreError(store_failure(settings, error)) from error
+    audit = await open_store(settings.audit, metrics.audit_rows_lost.inc, supervisor)
     metrics.follow(audit)
     stack.push_async_callback(audit.aclose)
     tracing = await open_tracing(settings, stack)
@@ -179,13 +175,6 @@ def _start_loops(base: Services, reloader: ConfigReloader) -> None:
     supervisor.keep_running("stuck", lambda: watch_writer(audit))
     supervisor.keep_running("ends", lambda: tell_ends_regularly(audit))
     supervisor.keep_running("sums", lambda: sum_up_regularly(audit))
-
-
-def store_failure(settings: Settings, error: StoreError) -> str:
-    """One sentence, without a password, that says why the store cannot be opened and what to change."""
-    reason = said_by_driver(error.__cause__) or str(error).rstrip(".")
-    address = shown_address(settings.audit)
-    return f"audit.url is {address}: {reason}; start that database, make it writable, or change audit.url"
 
 
 async def _set_gauges(metrics: Metrics) -> None:

@@ -172,5 +172,5 @@ def migrate(config: ConfigPath = CONFIG) -> None:
     try:
         open_engine(settings.audit).dispose()
     except StoreError as error:
-        stop(str(error))
+        stop(f"{config}: {error}")
     say(f"{shown_address(settings.audit)} is at schema {HEAD}")

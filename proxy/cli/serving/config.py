@@ -16,7 +16,6 @@ from ...config.kinds import load_object
 from ...config.redis import redis_state
 from ...errors import ConfigError, ProxyError, StoreError, UpstreamRejected
 from ...services.services import check_services, named_upstreams, open_upstream
-from ...services.serving import store_failure
 from ..shared.messages import counted, say, stop
 from ..shared.options import CONFIG, ConfigPath
 
@@ -117,11 +116,12 @@ def store_state(settings: Settings) -> tuple[str, bool]:
     except ConfigError as error:
         return str(error), False
     if file is not None and not file.exists():
-        return f"{file} does not exist yet; `hedgerow serve` creates it", True
+        folder = "" if file.absolute().parent.is_dir() else " with its folder"
+        return f"{file} does not exist yet; `hedgerow serve` creates it{folder}", True
     try:
         engine = open_existing(settings.audit)
     except StoreError as error:
-        return store_failure(settings, error), False
+        return str(error), False
     try:
         return ("answers", True) if is_reachable(engine) else ("does not answer", False)
     finally:

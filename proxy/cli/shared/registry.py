@@ -34,5 +34,7 @@ def map_registry(folder: Path | None, config: Path, *, create: bool = False) -> 
             return
         with open_maps(configuration(config), create=create) as maps:
             yield maps.registry
-    except (CalibrationError, StoreError, OSError) as error:
+    except StoreError as error:
+        stop(f"{config}: {error}")
+    except (CalibrationError, OSError) as error:
         stop(str(error))

@@ -16,7 +16,9 @@ from .settings import configuration
 
 @contextmanager
 def open_audit(config: Path) -> Iterator[tuple[Settings, Engine]]:
-    """The configuration and its audit store. Where there is none, or it cannot be used, one sentence and exit code 2; none is created."""
+    """The configuration and its audit store. Where there is none, or it cannot be used, one sentence says so, with the file, and exit code 2.
+    None is created.
+    """
     settings = configuration(config)
     try:
         engine = open_existing(settings.audit)
@@ -25,7 +27,7 @@ def open_audit(config: Path) -> Iterator[tuple[Settings, Engine]]:
         finally:
             engine.dispose()
     except StoreError as error:
-        stop(str(error))
+        stop(f"{config}: {error}")
 
 
 def whoami() -> str:

@@ -141,7 +141,7 @@ def test_no_command_but_migrate_creates_a_store(config: Path, tmp_path: Path, co
     """A mistyped `audit.url` is one sentence and exit code 2, the same for all, and leaves no empty database behind."""
     (tmp_path / "verdicts.csv").write_text("id,correct\nhr_1,1\n")
     words = command.format(out=tmp_path / "out.jsonl", verdicts=tmp_path / "verdicts.csv").split()
-    expected = f"hedgerow: No audit store exists at {tmp_path}/a.db. Check `audit.url`"
+    expected = f"hedgerow: {config}: No audit store exists at {tmp_path}/a.db. Check `audit.url`"
     assert run(config, *words, code=2).stderr.startswith(expected)
     assert not (tmp_path / "a.db").exists()
 
@@ -161,7 +161,7 @@ def test_an_export_of_a_dead_store_is_one_sentence(
 
     monkeypatch.setattr("hedgerow.proxy.audit.engine.open_engine", open_and_break)
     result = run(config, "audit", "export", tmp_path / "out.jsonl", code=2)
-    assert result.stderr.strip() == "hedgerow: The audit store cannot be read: OperationalError."
+    assert result.stderr.strip() == f"hedgerow: {config}: The audit store cannot be read: OperationalError."
 
 
 def test_a_refit_is_activated_once_and_not_again(config: Path) -> None:

@@ -125,7 +125,7 @@ def test_a_migration_without_room_changes_nothing_and_says_why(
         connection.execute("PRAGMA max_page_count = 1")  # as many as there are
         pages.extend(connection.execute("PRAGMA page_count").fetchone())
 
-    with pytest.raises(StoreError, match="database or disk is full"):
+    with pytest.raises(sa.exc.OperationalError, match="database or disk is full"):
         migrate(full)
     full.dispose()
     assert pages
@@ -161,8 +161,18 @@ def test_a_new_file_that_another_process_is_setting_up_is_waited_for(tmp_path: P
             assert third.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
-@cases("url", ["sqlite:////proc/nowhere/a.db", "not an address", "nosuchdatabase://x/y", "postgresql://127.0.0.1:1/x"])
+UNOPENED = {
+    "sqlite:////proc/nowhere/a.db": "make it writable",
+    "not an address": "is not an address such as",
+    "nosuchdatabase://x/y": "change audit.url",
+    "postgresql://u:secret@127.0.0.1:1/x": r"u:\*\*\*@127\.0\.0\.1:1/x: .*[Rr]efused; start that database",
+    "postgresql://u:secret@nosuch.invalid/x": "check the host name in audit.url",
+}
+
+
+@cases("url", UNOPENED)
 def test_a_store_that_cannot_be_opened_says_so(url: str) -> None:
-    """One sentence, at the start."""
-    with pytest.raises(StoreError, match="cannot be opened"):
+    """One sentence, at the start and in every command: the key, the reason, what to do, and no password."""
+    with pytest.raises(StoreError, match=f"^audit.url .*{UNOPENED[url]}") as caught:
         open_engine(Audit(url=url))
+    assert "secret" not in str(caught.value)

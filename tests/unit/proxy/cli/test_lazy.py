@@ -26,6 +26,25 @@ def test_every_command_explains_itself(name):
     assert f"hedgerow {name}" in shown.stdout
 
 
+@cases(
+    ("words", "said"),
+    [
+        (["rewrite", "--tone", "warm"], "No such option: --tone "),
+        (["rewrite", "--qestion", "warm"], "No such option: --qestion (Possible options: --question)"),
+        (
+            ["evaluate", "--data", "x", "--map", "adaptive"],
+            "Invalid value for '--map': 'adaptive' is not one of 'platt",
+        ),
+    ],
+)
+def test_a_wrong_option_is_told_plainly(words, said):
+    """Nothing of the validator's own words, and a guess only where one is near."""
+    refused = CliRunner().invoke(app, words)
+    shown = " ".join(refused.stderr.replace("│", " ").split())
+    assert (refused.exit_code, said in f"{shown} ") == (2, True), shown
+    assert ("Possible" in shown) == ("Possible" in said)
+
+
 def test_a_mistyped_command_is_answered_with_the_nearest():
     refused = CliRunner().invoke(app, ["evalute"])
     assert refused.exit_code == 2
