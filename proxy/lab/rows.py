@@ -251,7 +251,8 @@ def _sampled(form: Json, content: Mapping[str, Any]) -> Json:
         raise ValueError(_nothing_known(content))
     elif "correct" not in form and not form.get("gold") and not labels:
         raise ValueError(
-            f"nothing says which answer is right: expected a label ({names_of('correct')}) or right answers ({names_of('gold')}). "
+            f"nothing says which answer is right: expected a label ({names_of('correct')}) or right answers ({names_of('gold')}); "
+            "`hedgerow grade` labels answers, with --by judge also where no right answer is known. "
             f"{found_in(content)}"
         )
     return {**form, "labels": labels}

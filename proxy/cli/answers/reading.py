@@ -17,7 +17,7 @@ from ...lab import reading
 from ...lab.reading import Judging
 from ...outcomes import explain
 from ...types import Json
-from ..shared.files import unreadable
+from ..shared.files import no_row, unreadable
 from ..shared.judging import Judge, RouteName, Way, judging
 from ..shared.lines import json_lines
 from ..shared.messages import one_sentence, say, show_text, stop
@@ -62,7 +62,7 @@ def _measure_lines(measure: Measure, data: Path | None, way: Way) -> None:
     ):
         measured = anyio.run(_each_line, measure, lines, way)
     if data is not None and not measured:
-        stop(f"{data}: contains no row")
+        no_row(data, 'a JSON object a line, such as {"samples": ["Bonn", "Berlin"]}')
 
 
 def _opened(path: Path) -> BinaryIO:

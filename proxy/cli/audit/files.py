@@ -16,7 +16,7 @@ from ...errors import InputError
 from ...lab.datasets import BadRow, read_objects
 from ...lab.forms import WORDS
 from ...types import Json
-from ..shared.files import readable
+from ..shared.files import no_row, readable
 from ..shared.messages import counted, one_sentence, say, show_faults, stop
 from ..shared.options import CONFIG, ConfigPath
 from ..shared.progress import advancing
@@ -50,7 +50,7 @@ def import_verdicts(
     with readable(file):
         total = sum(1 for _ in read_objects(file))
     if not total:
-        stop(f"{file}: contains no row")
+        no_row(file, "verdicts, one a row: the columns are id and correct")
     with open_audit(config) as (_, engine), advancing(f"Importing {file.name}", total) as bar:
         verdicts = _verdicts(_each(read_objects(file), bar.advance), source, actor, result)
         while batch := list(islice(verdicts, MAX_VERDICTS)):

@@ -67,7 +67,9 @@ def load_questions(path: Path, separator: str, unlabelled: bool, skip_bad: bool)
         rows = list(read_questions(path, separator=separator, need_gold=not unlabelled))
     bad = [row for row in rows if isinstance(row, BadRow)]
     unlabelled_too = any("right answer" in row.reason for row in bad)
-    report_bad(bad, skip_bad, hint="; --unlabelled asks those without a right answer too" if unlabelled_too else "")
+    report_bad(
+        path, bad, skip_bad, hint="; --unlabelled asks those without a right answer too" if unlabelled_too else ""
+    )
     questions = [row for row in rows if isinstance(row, Question)]
     if not questions:
         stop(f"{path}: contains no question")

@@ -86,7 +86,7 @@ def _measured(data: Path, skip_bad: bool) -> Json:
     figures: Json = {"data": data.name, "confidence_is": "share of further answers that do not contradict"}
     figures |= document(gathered)
     has_rows = bool(figures["n"] or figures["punts"] or unread)
-    report_bad(bad, skip_bad, others=has_rows)
+    report_bad(data, bad, skip_bad, others=has_rows)
     if not has_rows:
         stop(f"{data}: contains no answer")
     return figures

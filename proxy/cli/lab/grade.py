@@ -16,7 +16,7 @@ from ...lab.datasets import BadRow, read_objects
 from ...lab.grading import grade_all, key_of, open_judge, sampled
 from ...lab.ledger import Ledger
 from ...types import Json
-from ..shared.files import readable
+from ..shared.files import no_row, readable
 from ..shared.messages import agree, counted, one_sentence, say, stop
 from ..shared.options import CONFIG, ConfigPath, Yes
 from ..shared.progress import advancing
@@ -38,7 +38,7 @@ def grade(
     """Grade the answer that the proxy would word, row by row. Resumable: a judge is never paid twice."""
     rows = _rows(answers)
     if not rows:
-        stop(f"{answers}: contains no row")
+        no_row(answers, "answers, as `hedgerow collect` writes them")
     graded: list[Json] = []
     how = {"by": by, "model": model} if by == "judge" else {"by": by}
     with one_sentence(), Ledger(out, how, "graded") as ledger:

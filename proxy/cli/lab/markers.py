@@ -65,7 +65,7 @@ def _recorded(data: Path, skip_bad: bool) -> Gathered:
     with readable(data), advancing(f"Measuring {data.name}", sum(1 for _ in read_objects(data))) as bar:
         gathered, bad = gather(read_rows(data), bar.advance)
     has_rows = bool(gathered.sentences or gathered.several or gathered.unread or gathered.unasserting)
-    report_bad(bad, skip_bad, others=has_rows)
+    report_bad(data, bad, skip_bad, others=has_rows)
     if not has_rows:
         stop(f"{data}: contains no sentence and no answer")
     return gathered

@@ -47,7 +47,7 @@ def regimes(
     """Find kinds of questions on which confidence is wrong, beyond what a map of the confidence corrects."""
     conditions = parse_conditions(fail_if, _EXAMPLE)
     name, rows = labelled_rows(data, route, since, config)
-    report_left_out(rows, skip_bad)
+    report_left_out(name, rows, skip_bad)
     with one_sentence(), progress_bar() as progress:
         questions = embedded(rows, progress)
         task = progress.add_task("Learning", total=STEPS)

@@ -33,7 +33,7 @@ def fit_local_map(source: Labelled | Audited, storing: Storing, *, as_json: bool
     if isinstance(source, Audited) and storing.folder is not None:
         stop("--folder goes with --data: a map from a route's audit is stored where the route finds it")
     rows, signal = _rows(source, storing.config, skip_bad)
-    report_left_out(rows, skip_bad)
+    report_left_out(source.data if isinstance(source, Labelled) else source.route, rows, skip_bad)
     with one_sentence(), progress_bar() as progress:
         questions = embedded(rows, progress)
         task = progress.add_task("Learning and comparing", total=STEPS)

@@ -203,7 +203,7 @@ def _from_file(data: Path, map_id: str | None, route: str | None, config: Path, 
             fitted = registry.load(map_id)
     with readable(data):
         labels = read_labels(data, map_id=map_id, fitted=fitted, route=route or "")
-    report_bad(labels.bad, skip_bad)
+    report_bad(data, labels.bad, skip_bad)
     if not labels.correct.size:
         stop(f"{data}: contains no row with a label")
     return labels

@@ -11,23 +11,26 @@ from ...lab.datasets import UNREADABLE, BadRow
 from .messages import counted, say, stop
 
 
-def report_bad(
-    bad: Sequence[BadRow], skip: bool, *, of: int | None = None, hint: str = "", others: bool = True
-) -> None:
-    """Print which rows cannot be used, each reason once; ends the command unless they may be skipped. `of`: total number of bad rows, of which
-    these are the first; `others`: whether there are usable rows.
+def report_bad(where: Path | str, bad: Sequence[BadRow], skip: bool, *, hint: str = "", others: bool = True) -> None:
+    """Print which rows of a file cannot be used, each reason once; ends the command unless they may be skipped. `others`: whether there are
+    usable rows.
     """
-    number, lines = len(bad) if of is None else of, dict[str, list[int]]()
+    number, lines = len(bad), dict[str, list[int]]()
     for row in bad:
         lines.setdefault(row.reason, []).append(row.line)
     faults = list(lines.items())[:5]
-    for reason, where in faults:
-        say(f"{_lines(where)}: {reason}", err=True)
-    if left := number - sum(len(where) for _, where in faults):
+    for reason, places in faults:
+        say(f"{_lines(places)}: {reason}", err=True)
+    if left := number - sum(len(places) for _, places in faults):
         say(f"and {left} more", err=True)
     if number and not (skip and others):
-        way = f"--skip-bad continues without them{hint}" if others else "no other row is there"
-        stop(f"{counted(number, 'row')} cannot be used; {way}")
+        way = f"--skip-bad continues without them{hint}" if others else "there is no other row"
+        stop(f"{where}: {counted(number, 'row')} cannot be used; {way}")
+
+
+def no_row(path: Path, expected: str) -> NoReturn:
+    """End the command because a file is empty."""
+    stop(f"{path}: contains no row; expected {expected}")
 
 
 def _lines(numbers: Sequence[int], named: int = 3) -> str:

@@ -65,9 +65,9 @@ def _audited(config: Path, name: str, since: float) -> Iterator[tuple[int, dict[
         say(f"{without} answers are left out: the audit keeps no question of them (`audit.store_text`)", err=True)
 
 
-def report_left_out(rows: RegimeRows, skip_bad: bool) -> None:
+def report_left_out(where: Path | str, rows: RegimeRows, skip_bad: bool) -> None:
     """Name rows that cannot be used, and end the command unless they may be skipped."""
-    report_bad(rows.bad, skip_bad)
+    report_bad(where, rows.bad, skip_bad)
     if rows.unsettled:
         say(f"left out: {counted(rows.unsettled, 'row')} without a label", err=True)
 

@@ -13,7 +13,7 @@ from ...lab.datasets import read_objects
 from ...lab.measuring import Records, combined, measure_file
 from ...lab.rows import WORTH
 from ...signals.combine import COMBINED, Weights
-from .files import readable, report_bad
+from .files import no_row, readable, report_bad
 from .messages import counted, say, stop
 from .progress import advancing
 
@@ -96,16 +96,17 @@ def without_picked(measured: Mapping[str, Records]) -> dict[str, Records]:
 def report_records(records: Records, path: Path, signal: str, skip_bad: bool) -> None:
     """Say what is left out and by what answers were graded; end the command where nothing is left to work on."""
     others = bool(records.correct.size or records.unsettled or records.other_signal)
-    report_bad(records.bad, skip_bad, others=others)
+    report_bad(path, records.bad, skip_bad, others=others)
     if records.unsettled:
         say(f"left out: {counted(records.unsettled, 'row')} without a label", err=True)
     if records.other_signal:
         say(f"left out: {counted(records.other_signal, 'row')} of another signal than {signal}", err=True)
     if not others and not records.bad:
-        stop(f"{path}: contains no row")
+        no_row(path, "labelled answers, one a row (docs/calibration.md says what a row may hold)")
     if not records.correct.size:
         stop(
-            f"{path}: no row says whether an answer was right beside its confidence or answers; docs/calibration.md says what a row may hold"
+            f"{path}: no row says whether an answer was right beside its confidence or answers; `hedgerow grade` labels answers, and "
+            "docs/calibration.md says what a row may hold"
         )
     if records.most_samples == 1 and signal == "semantic":
         stop(

@@ -380,13 +380,24 @@ def test_a_fit_shows_intervals_and_the_list_of_maps_its_figures(tmp_path):
     assert max(map(len, differing)) < 130
 
 
+def test_answers_without_labels_are_sent_to_grade(tmp_path):
+    data = tmp_path / "drawn.jsonl"
+    data.write_text('{"question": "Why?", "samples": ["a", "b"]}\n' * 2, encoding="utf-8")
+    for command in ("fit", "evaluate"):
+        refused = run(command, "--data", data, code=2).stderr
+        assert "`hedgerow grade` labels answers" in refused
+        assert f"{data}: 2 rows cannot be used" in refused
+    data.write_text("", encoding="utf-8")
+    assert "contains no row; expected labelled answers" in run("evaluate", "--data", data, code=2).stderr
+
+
 def test_a_table_under_other_names_is_refused_with_each_reason_once(tmp_path):
     data = tmp_path / "d.csv"
     data.write_text("quest,conf\n" + "Why?,0.5\n" * 40, encoding="utf-8")
     refused = run("evaluate", "--data", data, "--skip-bad", code=2)
     assert refused.stderr.count("Found: 'quest', 'conf'") == 1
     assert "lines 2, 3, 4 and 37 more: " in refused.stderr
-    assert "40 rows cannot be used; no other row is there" in refused.stderr
+    assert f"{data}: 40 rows cannot be used; there is no other row" in refused.stderr
 
 
 def test_a_table_as_spreadsheets_write_it(tmp_path):
