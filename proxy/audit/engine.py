@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
@@ -161,7 +160,7 @@ def open_engine(settings: Audit) -> sa.Engine:
         migrate(engine)
     except (sa.exc.SQLAlchemyError, ImportError, OSError) as error:
         said = said_by_driver(error) or str(error).partition("\n")[0]
-        advice = next((advice for words, advice in _ADVICE if re.search(words, said)), _START)
+        advice = next((advice for words, advice in _ADVICE if any(word in said for word in words)), _START)
         raise StoreError(f"audit.url is {shown_address(settings)}: {said}; {advice}") from error
     engine.dispose()  # the connection for the migration has a longer timeout than others may have
     return engine
@@ -169,8 +168,11 @@ def open_engine(settings: Audit) -> sa.Engine:
 
 _START = "start that database, make it writable, or change audit.url"
 _ADVICE = (
-    (r"(resolve|translate) host", "check the host name in audit.url"),
-    (r"authentication failed|no password supplied|does not exist", "check user, password and database in audit.url"),
+    (("resolve host", "translate host"), "check the host name in audit.url"),
+    (
+        ("authentication failed", "no password supplied", "does not exist"),
+        "check user, password and database in audit.url",
+    ),
 )
 """What to do, by what PostgreSQL's client says; otherwise `_START`."""
 

@@ -45,6 +45,31 @@ UPSTREAMS = table(
 """By `provider`: the settings of an upstream, a section whose `opens` names the function that opens it."""
 
 
+_OWN = (
+    "the short list of vetted wordings is written; for other words make a lexicon of your own (`hedgerow lexicon new`)"
+)
+REMOVED = {
+    "rewriting.rewriter": "it is now `rewriting.by`: `local` (was `template`), `editor` (was `decide` or `llm`) or `auto`",
+    **dict.fromkeys(("rewriting.by: direct_beta", "rewriting.by: hedged_qa"), "use `auto`, `editor` or `local`"),
+    **dict.fromkeys(("rewriting.register", "rewriting.registers"), f"`rewriting.voice` is what is left; {_OWN}"),
+    **dict.fromkeys(("rewriting.wordings", "rewriting.boosters", "rewriting.never", "rewriting.shortlist"), _OWN),
+    "rewriting.k": "leave it out; an editor is shown 5 hedges",
+    "rewriting.temperature": "leave it out; an editor is asked at 0",
+    "sampling.adaptive": "use `sampling.stop_early`",
+    "sampling.batch": "leave it out; `stop_early` draws three answers at a time",
+    "sampling.tolerance": "leave it out; `stop_early` allows a change of .2",
+    "map: adaptive": "fit a map of another kind (`hedgerow fit`), and save answers with `sampling.stop_early`",
+    **dict.fromkeys(("equivalence: embeddings", "equivalence: nli"), "use `local` or `llm`"),
+    **dict.fromkeys(("judge.claims: local", "judge.claims: auto"), "use `stated`, `llm` or `none`"),
+    "linguistic.reader: embeddings": "use `local` or `models`",
+    "linguistic.passes": "leave it out; each model is asked three times",
+    "grading.max_pending": "leave it out; 100 answers may wait",
+    "grading.calls": "leave it out; two are asked at a time",
+    "review.order: spread": "use `mixed` or `random`",
+}
+"""What the configuration no longer has, by key or "key: value", and what to do instead: the reader of the file says it (docs/decisions/0015)."""
+
+
 # Import the modules named in tables, only if a configuration uses them.
 
 

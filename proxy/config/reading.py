@@ -15,6 +15,7 @@ from pydantic_settings import SettingsError
 
 from ...lexicon.text.plain_yaml import PlainLoader
 from ..errors import ConfigError
+from .kinds import REMOVED
 from .sections import VARIABLE, check_known
 from .settings import Settings
 
@@ -60,16 +61,32 @@ _PATTERNS = {
 """Descriptions of text formats, by the regular expression that checks them."""
 
 
-def refused(path: Path, error: ValidationError, model: type[BaseModel]) -> ConfigError:
-    """All faults of a file's values, one a line; without "list too short" if faults of its items are listed."""
-    return ConfigError("\n".join(f"{path}: {line}" for line in described(error, model)))
+def refused(path: Path, error: ValidationError, given: Mapping[str, Any]) -> ConfigError:
+    """All faults of a file's values, one a line; those of a route with its name."""
+    lines = (f"{path}: {line}{_route_of(line, given)}" for line in described(error, Settings))
+    return ConfigError("\n".join(lines))
 
 
 def described(error: ValidationError, model: type[BaseModel]) -> list[str]:
-    """One line for each fault."""
-    faults = error.errors()
-    kept = [fault for fault in faults if fault["type"] != "too_short" or not _has_faulty_items(fault, faults)]
-    return [_describe(fault, model) for fault in kept]
+    """One line for each fault; without "list too short" if faults of its items are listed. A list of keys is printed once."""
+    faults, lines, told = error.errors(), list[str](), set[str]()
+    for fault in faults:
+        if fault["type"] == "too_short" and _has_faulty_items(fault, faults):
+            continue
+        what, semicolon, keys = _describe(fault, model).partition("; the keys here are")
+        lines.append(what if keys in told else f"{what}{semicolon}{keys}")
+        told.add(keys)
+    return lines
+
+
+def _route_of(line: str, given: Mapping[str, Any]) -> str:
+    """The name of the route that a fault is in, as the end of its line: the file has no numbers."""
+    (section, number, key), routes = (*line.split(".", 2), "", "")[:3], given.get("routes")
+    if section != "routes" or not number.isdecimal() or key.startswith("name ") or not isinstance(routes, list):
+        return ""
+    route = routes[int(number)]
+    name = route.get("name") if isinstance(route, dict) else None
+    return f" (route {name})" if isinstance(name, str) else ""
 
 
 def _has_faulty_items(fault: Any, faults: Sequence[Any]) -> bool:
@@ -83,6 +100,8 @@ def _describe(fault: Any, model: type[BaseModel]) -> str:
     if where[:1] == ["upstreams"] and len(where) > 2:
         del where[2]  # the validator inserts the provider between an upstream and its key
     key, kind, value = ".".join(where), fault["type"], fault.get("input")
+    if removed := _removed(where, value):
+        return removed
     if kind == "union_tag_invalid":
         return f"{key}.provider is {fault['ctx']['tag']!r}: allowed are {fault['ctx']['expected_tags']}"
     if kind == "union_tag_not_found":
@@ -100,6 +119,17 @@ def _describe(fault: Any, model: type[BaseModel]) -> str:
         return f"{key}: {message}"
     shown = _without_credentials(value) if isinstance(value, str) else value
     return f"{key} is {shown!r}: {message}"
+
+
+def _removed(where: Sequence[str], value: object) -> str | None:
+    """The fault of a key or value that earlier versions had: what to do instead."""
+    key, named = ".".join(where), [part for part in where if not part.isdecimal()]
+    for place in (".".join(named[-2:]), ".".join(named[-1:])):
+        if place in REMOVED:
+            return f"{key} was removed: {REMOVED[place]}"
+        if f"{place}: {value}" in REMOVED:
+            return f"{key}: {value} was removed: {REMOVED[f'{place}: {value}']}"
+    return None
 
 
 def _without_credentials(value: str) -> str:
@@ -242,10 +272,11 @@ def load_known(path: Path) -> tuple[Settings, Mapping[str, str]]:
         ConfigError: as `load`, except for unset variables in text values.
     """
     unset: dict[str, str] = {}
+    given = _expand(read_mapping(path), "", unset)
     try:
-        return Settings(**_expand(read_mapping(path), "", unset)), unset
+        return Settings(**given), unset
     except ValidationError as error:
-        raise refused(path, error, Settings) from error
+        raise refused(path, error, given) from error
     except SettingsError as error:  # a section in a variable of the environment that is not JSON; it may hold secrets
         raise ConfigError(
             f"{str(error).partition(' from source')[0]}: a section in the environment must be JSON"

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from .kinds import JUDGES, REWRITERS, SIGNALS
+from .kinds import JUDGES, REMOVED, REWRITERS, SIGNALS
 from .secret import Address
 from .sections import Section
 
@@ -26,6 +26,13 @@ StoreText = Literal["none", "hashed", "redacted", "full"]
 def _yaml_switch(value: object) -> object:
     """YAML 1.1 reads a bare `on` or `off` as a boolean; here they are strings."""
     return {True: "on", False: "off"}.get(value, value) if isinstance(value, bool) else value
+
+
+def _no_removed_kind(value: str) -> str:
+    """Refuse the name of a kind of map that is gone: it would be looked for among the stored maps."""
+    if f"map: {value}" in REMOVED:
+        raise ValueError("there is no such kind of map")
+    return value
 
 
 def _model_alone(value: object) -> object:
@@ -194,14 +201,6 @@ class Rewriting(Section):
     entailment: Annotated[Entailment | None, BeforeValidator(_model_alone)] = None
     """A model that also checks every rewrite; a text is the model's name (`entailment: local`). Unset: none."""
 
-    @model_validator(mode="before")
-    @classmethod
-    def _renamed(cls, given: Any) -> Any:
-        """Say what a key of earlier versions is called now."""
-        if isinstance(given, Mapping) and "rewriter" in given:
-            raise ValueError("rewriter is now by: local (was template) or editor (was decide or llm)")
-        return given
-
 
 class Policy(Section):
     """What to do at which confidence: by the costs of outcomes in any unit (only their ratios matter), and at very low confidence."""
@@ -332,7 +331,7 @@ class Route(Section):
     """The reader for the signal `linguistic`."""
     sampling: Sampling = Sampling()
     """How answers are drawn."""
-    map: str = "auto"
+    map: Annotated[str, AfterValidator(_no_removed_kind)] = "auto"
     """`auto`: the active map of this route and model; `identity`: none; anything else is a map id in the registry."""
     lexicon: str = "en"
     """Name of a built-in lexicon, or the path of a lexicon file."""

@@ -53,15 +53,17 @@ class ActiveMaps:
             assignments, unreadable = (), str(error)
         named = {route.map for route in settings.routes} - {"auto", "identity"}
         fitted = {version: self._read(version) for version in named.union(a.version for a in assignments)}
-        if unreadable is not None and unreadable != self._unreadable:
-            log.error("maps_unreadable", reason=unreadable)
-        self._assignments, self._unreadable = assignments, unreadable
-        for version, problem in fitted.items():
-            if isinstance(problem, CalibrationError) and not isinstance(self._fitted.get(version), CalibrationError):
-                log.error("map_unusable", map=version, reason=str(problem))
-        self._fitted = fitted
+        self._assignments, self._unreadable, self._fitted = assignments, unreadable, fitted
         of_answers = [a for a in assignments if self._signal_of(a.version) != CLAIM_SIGNAL]
         self._scopes = {True: scopes(assignments), False: scopes(of_answers)}
+
+    def log_unusable(self) -> None:
+        """Log what cannot be used: a proxy does, a command says what concerns it."""
+        if self._unreadable is not None:
+            log.error("maps_unreadable", reason=self._unreadable)
+        for version, problem in self._fitted.items():
+            if isinstance(problem, CalibrationError):
+                log.error("map_unusable", map=version, reason=str(problem))
 
     def active(self, route: Route, model: str, signal: str) -> ActiveMap:
         """The map that calibrates a route's answers of a model with this signal.

@@ -366,6 +366,7 @@ class ConfigReloader:
         if not any(route.calibrates for route in settings.routes):
             return None
         maps: ActiveMaps = load_object(STORED_MAPS)(settings, self.audit.engine)
+        maps.log_unusable()
         return maps
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import yaml
@@ -13,8 +13,10 @@ from pydantic import ValidationError
 from typer.testing import CliRunner
 
 from hedgerow.proxy.cli import app
-from hedgerow.proxy.config import Settings, load
+from hedgerow.proxy.config import Route, Settings, load
 from hedgerow.proxy.config.documents import page
+from hedgerow.proxy.config.kinds import REMOVED
+from hedgerow.proxy.config.settings import ReviewSettings
 from hedgerow.proxy.errors import ConfigError
 from hedgerow.proxy.services import services
 from tests.support.tables import cases
@@ -46,7 +48,11 @@ def test_bare_on_and_off_are_words(tmp_path: Path) -> None:
     [
         ("mode: on", "mode: loud", ["routes.0.mode", "'loud'", "'off', 'shadow' or 'on'"]),
         ("mode: on", "mood: on", ["routes.0.mood", "no such key"]),
-        ("mode: on", "mode: on, rewriting: {rewriter: llm}", ["routes.0.rewriting", "is now by", "editor"]),
+        (
+            "mode: on",
+            "mode: on, rewriting: {rewriter: llm}",
+            ["routes.0.rewriting.rewriter was removed", "is now `rewriting.by`", "editor"],
+        ),
         ("upstream: here", "upstream: there", ["routes.0.upstream", "'there'", "here"]),
         ("name: a", "name: A b", ["routes.0.name", "'A b'"]),
         ("mode: on", "sampling: {n: 1}", ["routes.0.sampling.n", "1", "must be at least 2"]),
@@ -290,7 +296,40 @@ def test_check_finds_a_missing_map(tmp_path: Path) -> None:
     route = {"name": "r", "upstream": "u", "mode": "on", "map": "nosuch"}
     changed = {"routes": [route], "maps": {"folder": str(tmp_path)}}
     done = CliRunner().invoke(app, ["config", "check", "-c", str(_written(tmp_path, changed))])
-    assert (done.exit_code, "routes: r: map:" in done.stderr) == (1, True)
+    assert (done.exit_code, done.output.count("nosuch")) == (1, 1), done.output  # said, and not logged as well
+    assert "routes: r: map:" in done.stderr
+
+
+def test_what_was_removed_is_said_with_what_to_use_instead(tmp_path: Path) -> None:
+    """All at once, a line each, which names the route; of unknown keys the list of keys is printed once."""
+    path = tmp_path / "config.yaml"
+    path.write_text(
+        "upstreams: {e: {provider: embedded}}\n"
+        "review: {order: spread}\n"
+        "routes:\n  - {name: a, upstream: e, map: adaptive, equivalence: nli, sampling: {batch: 3},\n"
+        "     judge: {claims: auto}, rewriting: {by: hedged_qa, boosters: true, mood: x, blue: y}}\n"
+    )
+    with pytest.raises(ConfigError) as caught:
+        load(path)
+    lines = str(caught.value).splitlines()
+    for place in (
+        "routes.0.map: adaptive", "routes.0.equivalence: nli", "routes.0.sampling.batch", "routes.0.judge.claims: auto",
+        "routes.0.rewriting.by: hedged_qa", "routes.0.rewriting.boosters", "review.order: spread",
+    ):  # fmt: skip
+        told = next(line for line in lines if line.startswith(f"{path}: {place} was removed: "))
+        assert told.endswith(" (route a)") == place.startswith("routes")
+    assert len(lines) == 9
+    assert str(caught.value).count("the keys here are") == 1
+
+
+def test_nothing_that_was_removed_is_a_key_or_kind_again() -> None:
+    """The table would hide it."""
+    routes = {name: field.annotation for name, field in Route.model_fields.items()}
+    for entry in REMOVED:
+        place, _, kind = entry.partition(": ")
+        section, _, key = place.rpartition(".")
+        fields = getattr({**routes, "review": ReviewSettings}.get(section), "model_fields", Route.model_fields)
+        assert kind not in get_args(fields[key].annotation) if kind else key not in fields, entry
 
 
 @pytest.mark.parametrize(
@@ -335,7 +374,7 @@ def test_a_faulty_route_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         load(path)
     assert str(caught.value).splitlines() == [
-        f"{path}: routes.0.calibration: there is no such key; docs/config.md has every key"
+        f"{path}: routes.0.calibration: there is no such key; docs/config.md has every key (route a)"
     ]
 
 
