@@ -7,6 +7,7 @@ lists are data (`lexicon/data/text`). Of a language without a lexicon only the s
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -49,7 +50,6 @@ _PAST, _PRESENT = (
 )
 _BECOMES = {"VBZ": ("VB", "VBP"), "VBP": ("VB", "VBZ"), "VBD": ("VBN",), "VB": ("VBZ", "VBP"), "VBN": ("VBD",)}
 """Tags that a verb may take beside a hedge ("wrote", "may have written")."""
-_CLAUSE = frozenset({"ccomp", "xcomp"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +95,7 @@ class Side:
         found: dict[int, str] = {}
         light = self.closed.light | self.closed.pronouns
         denying = light | self.closed.negations
+        starts = [word.start for word in self.words]
         for marked in mark(self.text, self.language):
             kept = {marked.tokens[cue.first].start for cue in marked.cues if cue.base in FREQUENCIES}
             unknowing = [marked.tokens[cue.first].start for cue in marked.cues if cue.base in NOT_KNOWING]
@@ -103,9 +104,8 @@ class Side:
                     continue
                 speaks = not self.closed.first_person.isdisjoint(re.split(r"\W+", span.text.lower()))
                 own = self.language != "en" or speaks or any(span.start <= at < span.end for at in unknowing)
-                for i, word in enumerate(self.words):
-                    if span.start <= word.start < span.end and word.lower not in (light if own else denying):
-                        found[i] = span.kind
+                inside = range(bisect_left(starts, span.start), bisect_left(starts, span.end))
+                found |= {i: span.kind for i in inside if self.words[i].lower not in (light if own else denying)}
         return found
 
     @cached_property
@@ -523,16 +523,16 @@ class Comparison:
 
     def _denial(self) -> Fault | None:
         """A word that denies and came or went: "unlikely", "I doubt that"; "without a doubt" and "may be wrong" deny nothing."""
-        kept = [
+        old, now = (
             [
-                side.words[i].lower
-                for i in places
-                if side.words[i].lower in self.closed.denials and side.confident.get(i) != "booster"
+                word.lower
+                for i, word in enumerate(side.words)
+                if word.lower in self.closed.denials and side.confident.get(i) != "booster"
             ]
-            for side, places in ((self.left, range(len(self.left.words))), (self.right, range(len(self.right.words))))
-        ]
-        if sorted(kept[0]) != sorted(kept[1]):
-            return Fault(Reason.CONTENT_NEGATION, " ".join(kept[0]), " ".join(kept[1]))
+            for side in (self.left, self.right)
+        )
+        if sorted(old) != sorted(now):
+            return Fault(Reason.CONTENT_NEGATION, " ".join(old), " ".join(now))
         added = {self.right.words[j].lower for one in self.differences for j in one.region}
         added |= {self.right.words[j].lower for j in chain.from_iterable(self._lost_and_new[1])}
         if self.closed.faults & added - self.given and not (self.closed.modals | self.closed.negations) & added:
@@ -559,10 +559,11 @@ class Comparison:
             old = self.left.verb(i)
             if old is None or self.left.words[i].lower in self.closed.light:
                 continue
-            same = next((j for j in new if (read := self.right.verb(j)) and read[0] == old[0]), None)
+            same, tag = next(
+                ((j, read[1]) for j in new if (read := self.right.verb(j)) and read[0] == old[0]), (None, "")
+            )
             if same is None:
                 continue
-            tag = self.right.verb(same)[1]  # type: ignore[index]
             if tag not in (old[1], *_BECOMES.get(old[1], ())) or (
                 old[1] == "VBD" and tag == "VBN" and not self._perfect
             ):
@@ -606,13 +607,19 @@ class Comparison:
                 return Fault(Reason.DOUBT_DROPPED, self.left.said(run))
         return None
 
+    def _anchor(self, j: int) -> int | None:
+        """The place in the draft of the nearest kept word after a place of the rewrite, or before it, in its sentence."""
+        words = self.right.words
+        ahead = takewhile(lambda k: words[k].piece == words[j].piece, range(j, len(words)))
+        behind = takewhile(lambda k: words[k].piece == words[j].piece, range(j, -1, -1))
+        return next((self._matched[k] for k in chain(ahead, behind) if k in self._matched), None)
+
     def _beside(self, j: int) -> tuple[int, ...]:
-        """The sentence and clause of the draft that a place of the rewrite is in."""
-        after = next((k for k in range(j, len(self.right.words)) if k in self._matched), None)
-        if after is None or (j and self.right.words[after].piece != self.right.words[j].piece):
-            before = next((k for k in range(j, -1, -1) if k in self._matched), None)
-            return self._clause(self._matched[before]) if before is not None else (0, 0)
-        return self._clause(self._matched[after])
+        """The sentence and clause of the draft that a place of the rewrite is in, or comes after."""
+        anchor = self._anchor(j)
+        if anchor is None:
+            anchor = next((self._matched[k] for k in range(j, -1, -1) if k in self._matched), 0)
+        return self._clause(anchor)
 
     @cached_property
     def _matched(self) -> dict[int, int]:
@@ -660,29 +667,12 @@ class Comparison:
         """A hedge on what claims nothing; `shift`: characters of the draft before what is compared."""
         claims = any(sentence.act in CLAIMING or not is_unmarked(sentence) for sentence in reading.sentences)
         for run in self._lost_and_new[1]:
-            j, words = run[0], self.right.said(run)
-            after = next(
-                (
-                    k
-                    for k in range(j, len(self.right.words))
-                    if k in self._matched and self.right.words[k].piece == self.right.words[j].piece
-                ),
-                None,
-            )
-            before = next(
-                (
-                    k
-                    for k in range(j, -1, -1)
-                    if k in self._matched and self.right.words[k].piece == self.right.words[j].piece
-                ),
-                None,
-            )
-            beside = after if after is not None else before
-            if beside is None:
+            words, anchor = self.right.said(run), self._anchor(run[0])
+            if anchor is None:
                 if not claims:
                     return Fault(Reason.HEDGED_NO_CLAIM, added=words)
                 continue
-            at = shift + self.left.words[self._matched[beside]].start
+            at = shift + self.left.words[anchor].start
             sentence = next((s for s in reading.sentences if s.start <= at < s.end), None)
             if sentence is not None and is_unmarked(sentence) and sentence.act in UNCLAIMED and not sentence.own:
                 return Fault(Reason.HEDGED_NO_CLAIM, added=words)
@@ -699,25 +689,22 @@ class Comparison:
             above = tokens[token.head]
             if above is token:
                 return False
-            if token.dep in _CLAUSE and above.start not in start and above.pos == "VERB":
+            if token.dep == "ccomp" and above.start not in start and above.pos == "VERB":
                 subject = next((t for t in tokens if tokens[t.head] is above and t.dep in ("nsubj", "nsubjpass")), None)
-                if token.dep == "ccomp" and subject is not None and subject.lemma not in ("it", "i", "we"):
+                if subject is not None and subject.lemma not in ("it", "i", "we"):
                     return True
             token = above
         return False
 
     def _form(self) -> Fault | None:
         """Whether the lines have their form: those that are all new, and blank ones, do not count."""
-        kept = self._matched
-        lines, start = [], 0
+        lines, start, starts = [], 0, [word.start for word in self.right.words]
         for line in self.right.text.splitlines(keepends=True):
-            own = [j for j, word in enumerate(self.right.words) if start <= word.start < start + len(line)]
+            own = range(bisect_left(starts, start), bisect_left(starts, start + len(line)))
             start += len(line)
-            if not own or any(j in kept for j in own):
+            if not own or any(j in self._matched for j in own):
                 lines.append(line)
-        if structure("".join(lines)) != structure(self.left.text):
-            return Fault(Reason.STRUCTURE_CHANGED)
-        return None
+        return None if structure("".join(lines)) == structure(self.left.text) else Fault(Reason.STRUCTURE_CHANGED)
 
 
 def _by_words(spans: dict[str, Counter[str]]) -> dict[str, Counter[str]]:

@@ -23,7 +23,7 @@ from hedgerow.proxy.clustering.rules import judge_pair
 from hedgerow.proxy.pipeline.eligibility import asks_for_claim
 from hedgerow.proxy.signals.combine import combine, fit_weights, logit_of
 
-PROMPTS = ROOT / "tests" / "data" / "prompts.tsv"
+REQUESTS = ROOT / "tests" / "data" / "requests.jsonl"
 PAIRS = ROOT / "tests" / "data" / "minimal_pairs.jsonl"
 
 
@@ -90,14 +90,18 @@ def sick(data: Path) -> str:
 
 
 def claims() -> str:
-    """Precision and recall of passing a request on as none that asks for a claim."""
-    rows = [line.split("\t") for line in PROMPTS.read_text(encoding="utf-8").splitlines()]
-    lines = ["| prompts | n | without a claim | passed on | precision | recall |", "|---|---|---|---|---|---|"]
-    for name, part in (("read while patterns were written", rows[::2]), ("held out", rows[1::2])):
-        passed = [label == "no" for label, prompt in part if not asks_for_claim(prompt)]
-        without = sum(label == "no" for label, _ in part)
-        precision, recall = sum(passed) / len(passed), sum(passed) / without
-        lines.append(f"| {name} | {len(part)} | {without} | {len(passed)} | {precision:.3f} | {recall:.3f} |")
+    """What becomes of labelled requests that the classifier was not fitted on."""
+    apart = [row for row in map(json.loads, REQUESTS.read_bytes().splitlines()) if row["by"] == "apart"]
+    lines = ["| requests | ask | of these measured | do not ask | of these passed on |", "|---|--:|--:|--:|--:|"]
+    for name, part in (
+        ("English", [row for row in apart if row["language"] == "en"]),
+        ("ten other languages", [row for row in apart if row["language"] != "en"]),
+    ):
+        measured = {
+            asks: [asks_for_claim(row["request"]) for row in part if row["asks"] == asks] for asks in ("yes", "no")
+        }
+        yes, no = measured["yes"], measured["no"]
+        lines.append(f"| {name} | {len(yes)} | {np.mean(yes):.3f} | {len(no)} | {1 - np.mean(no):.3f} |")
     return "\n".join(lines)
 
 
@@ -172,7 +176,8 @@ Pairs without a question.
 
 ### Requests without a claim
 
-200 prompts in ten languages (tests/data/prompts.tsv), written before the patterns by who wrote the patterns, so harder prompts exist.
+Requests written and labelled by one reader who had not seen the classifier; every fourth was set apart (`by: apart` in tests/data/requests.jsonl), and no weight was fitted
+on these. The threshold was chosen with them in sight, among six, so that most that ask are measured.
 
 {claims()}
 
