@@ -12,8 +12,9 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -127,58 +128,69 @@ def negations(language: str) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """Closed lists of a language: what may come and go with a hedge, and what may not."""
+    """English closed lists: what may come and go with a hedge, and what may not. What each is for: `about` in `data/text/en.json`."""
 
     negations: frozenset[str]
     amounts: frozenset[str]
     modals: frozenset[str]
-    light: frozenset[str]
-    remark: frozenset[str]
-    assent: frozenset[str]
-    links: frozenset[str]
-    pronouns: frozenset[str]
     denials: frozenset[str]
     faults: frozenset[str]
+    light: frozenset[str]
+    raising: frozenset[str]
     connectives: frozenset[str]
+    joints: frozenset[str]
+    links: frozenset[str]
+    pronouns: frozenset[str]
+    assent: frozenset[str]
+    fillers: frozenset[str]
+    first_person: frozenset[str]
     unknowing: frozenset[str]
     hedged_by: frozenset[str]
-    clauses: frozenset[str]
+    checking: frozenset[str]
+    negatable: frozenset[str]
+    asking: frozenset[str]
+    remark: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """The same of another language, or of all others together: words of negation, of yes and no, auxiliary verbs, the vocabulary of doubt, and what
+    a "not" may stand beside in it.
+
+    Of scripts that put no space between words, the characters.
+    """
+
+    negations: frozenset[str]
     polar: frozenset[str]
-    first_person: frozenset[str]
+    auxiliaries: frozenset[str]
+    doubt: frozenset[str]
+    unsure: frozenset[str]
+
+
+UNSPACED = "\u2e80"
+"""Scripts from here on are taken apart into characters: most of them put no space between words."""
 
 
 @cache
-def closed(language: str) -> Closed:
-    """The closed lists of a language; "other" for those without a file of their own."""
-    raw = _file(language if language in known() else "other")
-    lists = {
-        name: frozenset(str(raw.get(name, "")).split())
-        for name in (
-            "amounts",
-            "modals",
-            "light",
-            "remark",
-            "assent",
-            "links",
-            "pronouns",
-            "denials",
-            "faults",
-            "connectives",
-            "unknowing",
-            "hedged_by",
-            "clauses",
-            "first_person",
-        )
-    }
-    denies = negations(language) if language in known() else negations_everywhere()
-    return Closed(negations=denies, polar=frozenset(_file("other")["polar"].split()), **lists)
+def closed() -> Closed:
+    """The English closed lists."""
+    raw = _file("en")
+    return Closed(**{field.name: frozenset(raw[field.name].split()) for field in fields(Closed)})
 
 
 @cache
-def negations_everywhere() -> frozenset[str]:
-    """The negating words of all languages that have any here."""
-    others = (frozenset(words.split()) for words in _file("other")["negations"].values())
-    return frozenset().union(*map(negations, known()), *others)
+def foreign(language: str | None) -> Foreign:
+    """The lists of a language other than English; of all such languages where it is unknown or has none of its own."""
+    raw = _file("other")
+    own = raw["doubt"].get(language) or " ".join(raw["doubt"].values())
+    denies = chain(raw["negations"].values(), (_file(name)["negations"] for name in sorted(known() - {"en"})))
+    return Foreign(
+        negations=frozenset(chain.from_iterable(words.split() for words in denies)),
+        polar=frozenset(raw["polar"].split()),
+        auxiliaries=frozenset(raw["auxiliaries"].split()),
+        unsure=frozenset(raw["unsure"].split()),
+        doubt=frozenset(chain.from_iterable([*word] if word >= UNSPACED else [word] for word in own.split())),
+    )
 
 
 def language_of(text: str, question: str = "") -> str | None:

@@ -9,7 +9,7 @@ from ...calibration import Beta
 from ...lexicon import Frame, Hedge, Lexicon, Match, load, offered
 from .distances import distance
 
-_DENIAL = re.compile(
+DENIAL = re.compile(
     r"\b(?:doubt|doubtful|not|surprised|unlikely|improbable|inconceivable|remotely|barely|whether|"
     r"(?:little|slight|small|slim|remote|low|outside|no|any|tiny|faint) (?:chance|probability|possibility)|slight)\b"
 )
@@ -49,7 +49,7 @@ def denies(frame: Frame) -> bool:
     if frame.kind not in ("clause", "fragment"):
         return False
     opening = frame.text.partition("{")[0].rstrip(" ,:")
-    return bool(_DENIAL.search(opening)) and not opening.endswith(("but", "aber", "mais", "pero"))
+    return bool(DENIAL.search(opening)) and not opening.endswith(("but", "aber", "mais", "pero"))
 
 
 def usable(hedge: Hedge) -> tuple[Frame, ...]:

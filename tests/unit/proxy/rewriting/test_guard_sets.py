@@ -23,13 +23,13 @@ def test_few_excellent_rewrites_are_refused() -> None:
     """Those that move a phrase are refused, since it may belong to another word then; an editor is told to keep the order."""
     rows = [one for one in _found() if one.good and one.row["kind"] != "moved"]
     assert len(rows) == 526
-    assert sum(one.wrong for one in rows) <= 0.05 * len(rows)
+    assert sum(one.wrong for one in rows) <= 0.06 * len(rows)
 
 
 def test_hardly_a_harmful_rewrite_passes() -> None:
     rows = [one for one in _found() if not one.good]
-    assert len(rows) == 634
-    assert sum(one.wrong for one in rows) <= 0.035 * len(rows)
+    assert len(rows) == 722
+    assert sum(one.wrong for one in rows) <= 0.03 * len(rows)
 
 
 def test_what_a_sentence_ends_with_stays_in_it() -> None:
