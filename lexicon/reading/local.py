@@ -33,6 +33,11 @@ SEEMS = 0.6
 _POLAR = re.compile(r"[\W_]*(?:yes|no|true|false|correct|incorrect)[\W_]*", re.IGNORECASE)
 _QUOTED = ' *_"”)'
 """What may stand behind a question mark."""
+_HOW_MUCH = re.compile(
+    r"\b(?:how (?:many|much|long|far|old|tall|high|wide|deep|big|large|heavy|fast|often|hot|cold|late|early|soon)|when|what (?:year|date|day|time|price))\b",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _SAYS_YES = re.compile(r"[*_]*(?:yes|no)\b", re.IGNORECASE)
 _FORMULA = re.compile(r"(?!.*[a-z]{3}).*[=→⇌≈≤≥^]", re.DOTALL)
 """An equation or a reaction without a word."""
@@ -146,6 +151,8 @@ def _act(
     return act, states
 
 
+TELLS_HOW_MUCH = 4.0
+"""Doublings of the weight of a sentence that gives a number, where a number is asked for: it answers, and not the remark before it."""
 LEAST_OF_A_YES, A_YES = 0.3, 0.9
 """A sentence that begins with a yes or no and may state something ("Yes, it is.", not "Yes, I can help!") does so with at least that probability."""
 
@@ -153,13 +160,18 @@ LEAST_OF_A_YES, A_YES = 0.3, 0.9
 def _answers(words: Sequence[str], read_acts: Sequence[tuple[Act, float]], question: str) -> list[float]:
     """The probability of each sentence that it answers the question."""
     asked = {word for word in features.words_of(features.ends(question)) if len(word) > 3}
+    asks_how_much = _HOW_MUCH.search(features.ends(question)) is not None
     weights = []
     for i, ((act, states), own) in enumerate(zip(read_acts, words, strict=True)):
-        opens = 2.0 if _SAYS_YES.match(own) else 0.0
+        opens = 2.0 if _SAYS_YES.match(own) else TELLS_HOW_MUCH if asks_how_much and _new_number(own, question) else 0.0
         shared = len(asked.intersection(features.words_of(own[: features.READ]))) / max(1, len(asked))
         weights.append(states * 2.0 ** (4 * shared - 1.2 * i + opens) if act == "states" else 0.0)
     total = sum(weights)
     return [weight / max(total, 1e-9) if weight else 0.0 for weight in weights]
+
+
+def _new_number(words: str, question: str) -> bool:
+    return not set(_NUMBER.findall(words)) <= set(_NUMBER.findall(question))
 
 
 def _declines(sentences: Iterable[Sentence]) -> bool:

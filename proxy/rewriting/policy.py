@@ -9,7 +9,6 @@ from types import MappingProxyType
 from typing import Literal
 
 from ...calibration import Beta
-from ...lexicon.reading.local import ASKED
 from ...lexicon.reading.reading import Act, Reading, Sentence
 from ..outcomes import Reason
 
@@ -154,7 +153,7 @@ def tells_otherwise(reading: Reading) -> bool:
         for sentence in reading.sentences
     )
     worked_out = any(sentence.act == "computes" for sentence in reading.sentences)
-    return reading.seeks >= ASKED and (listed > 1 or worked_out)
+    return reading.seeks >= SURE_ENOUGH[0][0] and (listed > 1 or worked_out)
 
 
 def _of_claims(reading: Reading, claims: Sequence[Claimed], bands: Mapping[Band, float]) -> Plan | None:

@@ -233,10 +233,14 @@ class _Form:
         """Turn "Yes, it is." into "Probably yes: it is."."""
         more = _LETTER.search(self.reading.text, polar.end(), self.sentence.end) is not None
         said = phrase.text.replace("{fragment}", polar[1].lower())
+        after = next(
+            (token for token in self.sentence.tokens if token.start >= polar.end() and token.pos != "PUNCT"), None
+        )
+        joint = ", " if after is not None and after.pos == "SCONJ" else ": "  # "Probably no, because ..."
         return Edit(
             self.cut,
             polar.end(),
-            _large(said) + (": " if more else self.reading.text[polar.start(2) : polar.end()]),
+            _large(said) + (joint if more else self.reading.text[polar.start(2) : polar.end()]),
             phrase.hedge.id,
         )
 
@@ -253,7 +257,9 @@ class _Form:
             before += "that "  # "I think that in 1990, ..."
         if before:
             first = self._first_letter(keeps=self.bare)
-            begins = before if self.cut > self.sentence.start else _large(before)
+            label = self.reading.text[: self.sentence.start].rstrip(" ").endswith(":")
+            goes_on = label and self.reading.text[self.start : self.start + 1].islower()  # "Syzygy: three bodies ..."
+            begins = before if self.cut > self.sentence.start or goes_on else _large(before)
             if first is not None and first == self.start:
                 made.append(Edit(self.cut, first + 1, begins + self.reading.text[first].lower(), phrase.hedge.id))
             else:

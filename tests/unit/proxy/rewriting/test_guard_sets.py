@@ -48,6 +48,7 @@ REASONS = {
         Reason.CONTENT_ADDED,
         Reason.CONTENT_DROPPED,
         Reason.DOUBT_DROPPED,
+        Reason.QUANTITY_CHANGED,
     },
     "sign": {Reason.SYMBOL_CHANGED, Reason.NUMBER_CHANGED, Reason.CONTENT_ADDED, Reason.MATHS_CHANGED},
     "quotation": {Reason.QUOTATION_CHANGED},
