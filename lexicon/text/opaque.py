@@ -60,10 +60,3 @@ def structure(text: str) -> list[str]:
     """The form of each non-blank line: its marker with its indent, a table row, or plain."""
     lines = (line for line in text.splitlines() if line.strip())
     return [match.group().rstrip() for line in lines if (match := _MARKER.match(line)) is not None]
-
-
-def first_difference(before: str, after: str) -> str | None:
-    """The first kind of span in which the texts differ ("structure" for the form of lines); None if there is none."""
-    left, right = protected(before), protected(after)
-    spans = next((kind for kind, _ in _KINDS if left[kind] != right[kind]), None)
-    return spans or ("structure" if structure(before) != structure(after) else None)

@@ -17,7 +17,6 @@ from ...lexicon.text.language import UNSPACED, Foreign, closed, foreign
 from ...lexicon.text.opaque import protected, structure
 from ..outcomes import Reason
 from .aligned import Aligned, Difference, align
-from .frames import DENIAL
 from .policy import is_unmarked
 from .words import Word, spoken
 
@@ -29,6 +28,8 @@ MOST_COMPARED = 300_000
 """Pairs of equal words up to which two texts are aligned: an answer of 20,000 characters has half of them, a hostile one of one word many times more."""
 _LINK = re.compile(r"\w\.[a-z]{2,}\b|[<>\[\]{}@]|://|\bwww\b|\bmailto\b", re.IGNORECASE)
 """What an address or markup has."""
+_SMALL = frozenset({"little", "slight", "small", "slim", "remote", "low", "outside", "no", "faint", "tiny"})
+_CHANCES = frozenset({"chance", "chances", "probability", "possibility", "odds"})
 _BE = frozenset({"is", "are", "am", "was", "were", "be", "been", "'s"})
 _PAST, _PRESENT = frozenset({"was", "were", "had", "did"}), frozenset({"is", "are", "am", "has", "does", "do", "'s"})
 _BECOMES = {"VBZ": ("VB", "VBP"), "VBP": ("VB", "VBZ"), "VBD": ("VBN",), "VB": ("VBZ", "VBP"), "VBN": ("VBD",)}
@@ -431,7 +432,7 @@ def _denial(both: Aligned) -> Fault | None:
         return Fault(Reason.CONTENT_NEGATION, " ".join(old), " ".join(now))
     for run in both.lost_and_new[1]:
         said = both.right.said(run)
-        if DENIAL.search(said) and not {"chance", "probability", "possibility"}.isdisjoint(said.split()):
+        if not _SMALL.isdisjoint(said.split()) and not _CHANCES.isdisjoint(said.split()):
             return Fault(Reason.CONTENT_NEGATION, added=said)
         near = set(both.right.lower(range(max(0, run[0] - 4), run[-1] + 1)))
         if not closed().faults.isdisjoint(said.split()) and (closed().modals | closed().negations).isdisjoint(near):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from ...calibration import Beta
-from ...lexicon import NO_HEDGE, Hedge, Lexicon, LexiconError, Own, load, perceive, spot
+from ...lexicon import NO_HEDGE, Hedge, Lexicon, LexiconError, Match, Own, load, offered, perceive, spot
 from ...lexicon.reading.reading import Reading
 from ...lexicon.text.language import known, language_of
 from ...lexicon.text.sentences import sentences
@@ -16,7 +16,6 @@ from ..outcomes import Reason
 from ..types import Rewrite, RewriteRequest, Verdict
 from .changes import Fault, fault
 from .distances import distance
-from .frames import lexicon_of, nearest_foreign
 
 CAVEAT_UP_TO = 0.75
 """Target mean up to which a remark that the reader does not recognise is accepted as sufficient doubt."""
@@ -129,12 +128,12 @@ class FactGuard:
 
     def _nearest(self, request: RewriteRequest, language: str) -> float:
         """Distance of the best hedge to the target, in the language of the answer."""
-        return (request.hedges if language == "en" else nearest_foreign(language, request.target, 1))[0].distance
+        return (request.hedges if language == "en" else _nearest(language, request.target))[0].distance
 
     def _plain(self, language: str) -> Beta:
         """The perceived confidence of a plain assertion."""
         own = next((hedge.beta for hedge in self.hedges if hedge.is_plain and hedge.language == language), None)
-        return own or lexicon_of(language)[NO_HEDGE].beta
+        return own or load(language=language)[NO_HEDGE].beta
 
     def _sounds_hedged(self, claim: str, language: str) -> bool:
         """Whether the claim itself has words that the reader takes for doubt ("it is possible to").
@@ -159,3 +158,9 @@ def reworded_part(bare: str, rewrite: str) -> str:
     """
     kept = set(sentences(bare))
     return " ".join(sentence for sentence in sentences(rewrite) if sentence not in kept) or rewrite
+
+
+def _nearest(language: str, target: Beta) -> tuple[Match, ...]:
+    """The hedges of a language other than English, nearest first; each has only about a dozen, so all are compared."""
+    hedges = offered(load(language=language)).hedges
+    return tuple(sorted((Match(h, distance(h.beta, target)) for h in hedges), key=lambda match: match.distance))

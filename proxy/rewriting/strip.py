@@ -11,12 +11,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from ...lexicon import Hedge
+from ...lexicon import Frame, Hedge, load
 from ...lexicon.text.opaque import masked
 from ...lexicon.text.sentences import Piece, pieces
 from ...lexicon.text.shape import ends_with_abbreviation, leading
 from ...lexicon.text.words import straight
-from .frames import KEPT_INSIDE, capitalise, lexicon_of, usable
 
 _DEGREE = (
     r"(?:(?:very|quite|fairly|pretty|rather|really|reasonably|absolutely|completely|entirely|fully|totally|almost|nearly|"
@@ -271,7 +270,7 @@ def _built(hedges: tuple[Hedge, ...]) -> Stripper:
 
 @lru_cache(maxsize=8)
 def _foreign(language: str) -> Stripper:
-    return Stripper(lexicon_of(language).hedges, language)
+    return Stripper(load(language=language).hedges, language)
 
 
 class _Node(dict[str, "_Node"]):
@@ -314,3 +313,39 @@ def _pattern(node: _Node) -> str:
 def _tail(node: _Node) -> str:
     following = rf"\s++{_pattern(node)}"
     return f"(?:{following})?" if node.ends else following
+
+
+_DENIAL = re.compile(
+    r"\b(?:doubt|doubtful|not|surprised|unlikely|improbable|inconceivable|remotely|barely|whether|"
+    r"(?:little|slight|small|slim|remote|low|outside|no|any|tiny|faint) (?:chance|probability|possibility)|slight)\b"
+)
+KEPT_INSIDE = frozenset(
+    {"clearly", "absolutely", "definitively", "obviously", "potentially", "likely", "assuredly", "plausibly"}
+)
+"""Adverbs that inside a sentence rarely express the speaker's confidence ("clearly visible", "the likely cause").
+
+They are inserted and removed only at the start of a sentence.
+"""
+
+
+def capitalise(text: str) -> str:
+    """The text with its first letter in upper case, after any leading markup and brackets."""
+    match = re.match(r"^[*_(\[¿¡]*", text)
+    start = match.end() if match else 0
+    return text[:start] + text[start : start + 1].upper() + text[start + 1 :]
+
+
+def denies(frame: Frame) -> bool:
+    """Whether the frame denies the answer instead of hedging it ("it is unlikely that ...", "probably not ...").
+
+    In a draft these words are part of the content, so they are neither inserted nor removed.
+    """
+    if frame.kind not in ("clause", "fragment"):
+        return False
+    opening = frame.text.partition("{")[0].rstrip(" ,:")
+    return bool(_DENIAL.search(opening)) and not opening.endswith(("but", "aber", "mais", "pero"))
+
+
+def usable(hedge: Hedge) -> tuple[Frame, ...]:
+    """The frames of a hedge that do not deny the answer."""
+    return tuple(frame for frame in hedge.frames if not denies(frame))
