@@ -87,7 +87,6 @@ class Usage:
         reasoning: those of the completion that are hidden reasoning.
         written: those of the prompt that were written into the upstream's cache.
         model: the model that answered, as the upstream names it; "" if it does not.
-        estimated: estimated from the size of request and answer, because the upstream reports nothing.
     """
 
     prompt: int = 0
@@ -96,7 +95,6 @@ class Usage:
     reasoning: int = 0
     written: int = 0
     model: str = field(default="", compare=False)
-    estimated: bool = field(default=False, compare=False)
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(

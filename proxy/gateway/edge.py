@@ -91,7 +91,7 @@ def _counting(services: Services, send: Send) -> Send:
     """A `send` that counts the refusals of our own endpoints and pages."""
 
     async def sending(message: MutableMapping[str, Any]) -> None:
-        if message["type"] == "http.response.start" and message["status"] >= 400:
+        if message["type"] == "http.response.start" and 400 <= message["status"] < 500:
             refused(services, "own", message["status"])
         await send(message)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 
 import structlog
@@ -54,10 +56,8 @@ async def finish(
         refusal = await _recorded(services, result, http_status, response_id)
     finally:
         done = result if refusal is None else result.ended(Status.FAILED, refusal.code)
-        try:
+        with _counting(services):
             _tell_operator(services, done, http_status if refusal is None else refusal.status)
-        except OSError as error:  # the metrics of several workers are files
-            services.supervisor.failed("metrics", error)
     if counting is not None:
         await asyncio.shield(counting)
     return refusal
@@ -82,9 +82,19 @@ async def _recorded(
     return refusal
 
 
+@contextmanager
+def _counting(services: Services) -> Iterator[None]:
+    """Let no answer fail because the metrics do, which of several workers are files."""
+    try:
+        yield
+    except OSError as error:
+        services.supervisor.failed("metrics", error)
+
+
 def refused(services: Services, place: str, status: int, code: str | None = None) -> None:
-    """Record a request that was refused before it had a route: counted and logged. Nothing is known of it for a row."""
-    services.metrics.refused.labels(place, str(status)).inc()
+    """Record a request that was refused and never had a route: counted and logged. Nothing is known of it for a row."""
+    with _counting(services):
+        services.metrics.refused.labels(place, str(status)).inc()
     log.info("refused", place=place, http_status=status, code=code)
 
 

@@ -95,7 +95,7 @@ def _counted(path: str, data: bytes, sent: int, cut: bool) -> Counted:
 
 
 def _estimate(sent: int, said: int) -> Usage:
-    return Usage(sent // BYTES_A_TOKEN, said // BYTES_A_TOKEN, estimated=True)
+    return Usage(sent // BYTES_A_TOKEN, said // BYTES_A_TOKEN)
 
 
 def _of_object(path: str, data: bytes, sent: int) -> Counted:

@@ -71,7 +71,6 @@ async def _answered(exchange: Exchange, services: Services, run: Run, copy: Copy
             services, exchange, run.result, http_status=exchange.status, response_id=short_id(served.get("id"))
         )
         return
-    exchange.recorded = True
     if not isinstance(served.get("usage"), dict):
         spent, _ = await copy.usage(run.job)
         served["usage"] = {"prompt_tokens": spent.prompt, "completion_tokens": spent.completion}
@@ -80,6 +79,7 @@ async def _answered(exchange: Exchange, services: Services, run: Run, copy: Copy
     beside.came = served if is_sample and not several else None
     beside.learn(relayed=relayed, cut=is_cut)
     work = _work(services, pipeline, beside, exchange.status, short_id(served.get("id")), served if several else None)
+    exchange.recorded = True
     services.start(work, name=f"shadow-{run.job.id}")
 
 

@@ -87,7 +87,7 @@ class _Tunnel:
             self._socket.close()
             with anyio.CancelScope(shield=True), suppress(RateLimited):
                 await self._count()
-            tokens = Usage(self.sent // BYTES_A_TOKEN, self.received // BYTES_A_TOKEN, estimated=True)
+            tokens = Usage(self.sent // BYTES_A_TOKEN, self.received // BYTES_A_TOKEN)
             self._run.learn(relayed=tokens)
             for direction, count in (("sent", self.sent), ("received", self.received)):
                 self._services.metrics.tunnel_bytes.labels(self._run.job.route.name, direction).inc(count)

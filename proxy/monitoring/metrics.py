@@ -144,7 +144,7 @@ class Metrics:
 
         self.refused = self._counter(
             "refused_requests",
-            "Requests refused before they had a route, by place: http (not readable as HTTP), address (others may read another), own (our endpoints and pages).",
+            "Requests that were refused (4xx) and never had a route, by place: http (not readable as HTTP), address (others may read another), own (our endpoints and pages).",
             *("place", "status"),
         )
 

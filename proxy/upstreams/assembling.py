@@ -39,6 +39,10 @@ def append(to: Json, name: str, piece: Any, kind: type[list[Any]]) -> None:
     said.append(piece)
 
 
+class _Mixed(list[Any]):
+    """A list of which some entry is no object: it is not looked through again with each piece."""
+
+
 class NamedParts(list[Json]):
     """The parts of a list, each found by what names it without a look at the others."""
 
@@ -130,13 +134,14 @@ def _grown(key: str, old: Any, value: Any) -> Any:
 
 def _listed(known: list[Any], more: list[Any]) -> list[Any]:
     """A list with more entries; objects in a list of nothing else are pieces of its parts."""
-    if all(isinstance(part, dict) for part in chain(more, () if isinstance(known, NamedParts) else known)):
-        parts = known if isinstance(known, NamedParts) else NamedParts(known)
-        parts.add(more)
-        return parts
-    entries = list(known) if isinstance(known, NamedParts) else known
-    entries.extend(more)
-    return entries
+    if not isinstance(known, _Mixed):
+        if all(isinstance(part, dict) for part in chain(more, () if isinstance(known, NamedParts) else known)):
+            parts = known if isinstance(known, NamedParts) else NamedParts(known)
+            parts.add(more)
+            return parts
+        known = _Mixed(known)
+    known.extend(more)
+    return known
 
 
 def _said(part: Json) -> str:

@@ -140,10 +140,12 @@ def joined(pairs: Sequence[Pair]) -> dict[str, str]:
     {'x': '1, 2', 'cookie': 'a=1; b=2'}
     """
     headers = dict(pairs)
-    if len(headers) < len(pairs):
-        for name in headers:
-            headers[name] = ("; " if name == "cookie" else ", ").join(value for each, value in pairs if each == name)
-    return headers
+    if len(headers) == len(pairs):
+        return headers
+    values: dict[str, list[str]] = {name: [] for name in headers}
+    for name, value in pairs:
+        values[name].append(value)
+    return {name: ("; " if name == "cookie" else ", ").join(several) for name, several in values.items()}
 
 
 def apart(pairs: Sequence[Pair], who: str) -> list[Pair]:

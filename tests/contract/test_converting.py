@@ -390,6 +390,14 @@ def test_large_requests_are_converted_too(chat_alone: Any, client_of: Any, upstr
     assert len(upstream.calls[0]["messages"]) == 1001
 
 
+def test_odd_fields_of_a_request_cost_no_answer(chat_alone: Any, upstream: Upstream) -> None:
+    """They are the upstream's to judge, and repeated as they came; only tools have defaults of their own."""
+    upstream.default = says("Canberra.")
+    odd: Any = {"metadata": [1], "user": [1], "text": [], "reasoning": ["x"], "service_tier": [{"a": 1}]}
+    answer = httpx.post(f"{chat_alone()}/v1/responses", json=odd | {"model": "m", "input": QUESTION}).json()
+    assert {name: answer[name] for name in odd} == odd
+
+
 def test_the_query_and_azures_paths_are_kept(chat_alone: Any, upstream: Upstream) -> None:
     """The path alone is another one."""
     upstream.default = says("Canberra.")

@@ -16,6 +16,7 @@ import pytest
 from aiohttp import web
 from starlette.responses import JSONResponse, Response
 
+from hedgerow.proxy.upstreams.egress import joined
 from tests.contract.test_pages import csrf_of, lines_of
 from tests.support.keys import new_key
 from tests.support.upstream import Upstream, completion, says, stream_chunks
@@ -319,3 +320,21 @@ def test_a_key_that_is_not_ours_is_left_as_it_is(serve: Any, upstream: Upstream)
     sent = {"authorization": "Bearer hgk_of-another", "x-tenant": "t"}
     httpx.post(serve(mode="off") + CHAT, json=BODY, headers=sent)
     assert {name: upstream.headers[-1][name] for name in sent} == sent
+
+
+class Counted(list[tuple[str, str]]):
+    """Headers that count how often they are looked through."""
+
+    looks = 0
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        self.looks += 1
+        return super().__iter__()
+
+
+def test_many_headers_of_which_some_repeat_are_looked_through_once_or_twice() -> None:
+    """Not once for each name: any client can send thousands, before its key is known."""
+    pairs = Counted((f"x-{number % 1000}", str(number)) for number in range(1500))
+    headers = joined(pairs)
+    assert (len(headers), headers["x-7"], headers["x-600"]) == (1000, "7, 1007", "600")
+    assert pairs.looks <= 2

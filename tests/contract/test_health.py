@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 import sqlalchemy as sa
+from prometheus_client import Counter
 
 from hedgerow.proxy.audit.writer import Writer
 from hedgerow.proxy.gateway.finish import AUDIT_TIMEOUT_S
@@ -117,21 +118,23 @@ def test_metrics_that_fail_cost_no_answer(
     number, ill = getattr(errno, error), True
     upstream.default = says(*UNSURE)
     address = serve()
-    for name in ("ended", "set_gauges"):
-        real = getattr(Metrics, name)
+    for of, name in ((Metrics, "ended"), (Metrics, "set_gauges"), (Counter, "labels")):
+        real = getattr(of, name)
 
         def failing(*rest: Any, real: Any = real) -> Any:
-            if ill:
+            if ill and getattr(rest[0], "_name", "hedgerow_refused_requests") == "hedgerow_refused_requests":
                 raise OSError(number, os.strerror(number))
             return real(*rest)
 
-        monkeypatch.setattr(Metrics, name, failing)
+        monkeypatch.setattr(of, name, failing)
     reply = httpx.post(address + CHAT, json={"model": "m", "messages": ASK})
     assert (reply.status_code, reply.json()["hedgerow"]["status"]) == (200, "hedged")
+    for path in ("/v1/files/a%5Cb", "/v1/audit/unknown"):  # refused before and behind the own endpoints
+        assert "error" in httpx.get(address + path).json()
     scrape = httpx.get(address + "/metrics")
     assert (scrape.status_code, os.strerror(number) in scrape.text) == (503, True)
     ill = False
     assert httpx.post(address + CHAT, json={"model": "m", "messages": ASK}).status_code == 200
     text = httpx.get(address + "/metrics").text
-    assert 'hedgerow_background_failures_total{task="metrics"} 2.0' in text
+    assert 'hedgerow_background_failures_total{task="metrics"} 4.0' in text
     assert "hedgerow_audit_rows_lost_total 0.0" in text

@@ -12,6 +12,7 @@ import openai
 import pytest
 from starlette.responses import JSONResponse, StreamingResponse
 
+from hedgerow.proxy.gateway.relayed import Copy
 from tests.contract.test_failures import rows_of
 from tests.contract.test_pages import csrf_of, lines_of
 from tests.support.responses import responds
@@ -86,6 +87,25 @@ def test_a_fault_between_the_steps_leaves_the_draft(
         assert field["reason"] == "step_fault"
     assert len(lines.requests(1)) == 1
     assert "ZeroDivisionError" in lines.of("step_failed")[0]["exception"]
+
+
+def test_a_fault_behind_a_shadow_answer_leaves_its_row(
+    serve: Any, upstream: Upstream, tmp_path: Any, lines: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client has its answer; that its tokens could not be counted is on record."""
+
+    async def broken(*_: Any, **__: Any) -> Any:
+        raise ZeroDivisionError("a fault")
+
+    monkeypatch.setattr(Copy, "usage", broken)
+    served = completion("Canberra.")
+    del served["usage"]
+    upstream.default = lambda *_: JSONResponse(served)
+    reply = httpx.post(serve(mode="shadow") + CHAT, json=body())
+    assert reply.json() == served
+    assert [line["status"] for line in lines.requests(1)] == ["failed"]
+    (row,) = rows_of(tmp_path, 1)
+    assert (row["status"], row["http_status"]) == ("failed", 200)
 
 
 @pytest.mark.parametrize("mode", ["on", "shadow"])

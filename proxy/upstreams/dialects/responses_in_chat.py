@@ -199,6 +199,7 @@ def _probabilities(body: Json) -> Json:
 def begun(body: Json, head: Said) -> Json:
     """The response for a request, without content yet."""
     echoed = {name: _echoed(body.get(name), value) for name, value in ECHOED.items()}
+    echoed["tools"] = [TOOL | tool for tool in echoed["tools"]]  # functions: a request with others was refused
     return {
         "id": f"resp_{tail_of(head.id)}",
         "object": "response",
@@ -217,8 +218,6 @@ def begun(body: Json, head: Said) -> Json:
 
 def _echoed(said: Any, default: Any) -> Any:
     """A field of a request as its response repeats it, with what the client left out."""
-    if isinstance(said, list):
-        return [TOOL | tool for tool in said]
     if isinstance(said, dict) and isinstance(default, dict):
         return default | said
     return default if said is None else said

@@ -242,6 +242,8 @@ def test_many_entries_are_put_together_at_once() -> None:
     calls = [_call("{}", name="f", id=f"call_{n}", index=n) for n in range(MANY)]
     said = _message(*({"annotations": [source]} for source in [*sources, *sources]), {"tool_calls": calls})
     assert (said["annotations"], len(said["tool_calls"])) == (sources, MANY)
+    mixed = [*sources, "no object", *({"url": n} for n in range(MANY))]
+    assert _message(*({"annotations": [entry]} for entry in mixed))["annotations"] == mixed
     at = {"output_index": 0, "content_index": 0}
     noted = [{"type": "response.output_text.annotation.added", **at, "annotation": source} for source in sources]
     first, *between, last = _of_responses(items=False, output={})

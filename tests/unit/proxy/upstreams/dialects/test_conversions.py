@@ -105,6 +105,8 @@ FIELDS = st.sampled_from(
         "reasoning",
         "include",
         "metadata",
+        "user",
+        "service_tier",
         "output_config",
         "output_format",
         "stop_sequences",
@@ -126,7 +128,7 @@ FIELDS = st.sampled_from(
 @pytest.mark.parametrize("path", PATHS)
 @given(body=st.dictionaries(FIELDS, ODD, max_size=6))
 def test_every_request_is_converted_or_refused(path: str, body: Json) -> None:
-    """With a field and a sentence; what is converted has messages with roles, as chat wants them."""
+    """With a field and a sentence; what is converted has messages with roles, as chat wants them, and gets its answer."""
     before = orjson.dumps(body)
     chat, refusal = _converted(path, body)
     assert orjson.dumps(body) == before
@@ -137,6 +139,8 @@ def test_every_request_is_converted_or_refused(path: str, body: Json) -> None:
         assert chat["messages"]
         assert all(message["role"] in ("system", "user", "assistant", "tool") for message in chat["messages"])
         orjson.dumps(chat)
+        (answer,) = answers(CONVERSIONS[path], body, {"choices": [{"message": {"content": "Yes."}}]})
+        assert "Yes." in orjson.dumps(answer).decode()
 
 
 def _converted(path: str, body: Json) -> tuple[Json, BadRequest | None]:
