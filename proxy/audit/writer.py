@@ -109,7 +109,7 @@ class Writer:
         self._given = self._taken = self._gone = 0
         self._at_work: Sequence[Batch] = ()
         self._ended = False
-        self._busy_since: float | None = None
+        self._asked_at: float | None = None
         self._connection: sa.Connection | None = None
         self._heads: dict[str, Head] = {}
         self._told: dict[str, Head] = {}
@@ -144,8 +144,9 @@ class Writer:
         self._thread.join()
 
     def release(self) -> None:
-        """Break off what the writer has waited for longer than `STUCK_S`; called from another thread. Its rows go to the spool."""
-        if self._busy_since is None or time.monotonic() < self._busy_since + STUCK_S:
+        """Break off a statement that takes longer than `STUCK_S`; called from another thread. Its rows go to the spool."""
+        since = self._asked_at
+        if since is None or time.monotonic() < since + STUCK_S:
             return
         with suppress(Exception):  # the writer may be done with it
             waits_for = self._connection.connection.dbapi_connection.pgconn.socket  # type: ignore[union-attr]
@@ -162,9 +163,8 @@ class Writer:
 
     def _turn(self) -> bool:
         """Write what waits, and take up a store or a spool that was in trouble; False after the last turn."""
-        self._busy_since = None
+        self._asked_at = None
         self._at_work, going = self._take()
-        self._busy_since = time.monotonic()
         if self._at_work:
             self._settle(self._at_work)
         self._at_work = ()
@@ -398,12 +398,18 @@ class Writer:
         """The writer's own connection, opened if need be."""
         if self._connection is None:
             self._connection = self._engine.connect()
+            for event in ("before_cursor_execute", "commit"):
+                sa.event.listen(self._connection, event, self._begin_to_wait)
             try:
                 self._read_ends(self._connection)
             except BaseException:
                 self._disconnect()
                 raise
         return self._connection
+
+    def _begin_to_wait(self, *_: object) -> None:
+        """Of each statement alone: to replay many takes long, and is well."""
+        self._asked_at = time.monotonic()
 
     def _read_ends(self, connection: sa.Connection) -> None:
         """Read the ends of the chains. Where one is behind the end that this process committed, the store was set back, as by a failover to a

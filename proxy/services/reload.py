@@ -8,6 +8,7 @@ old ones stay, and `problem` has the reason. Operators' changes at run time are 
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -153,6 +154,7 @@ class ConfigReloader:
         self._maps: ActiveMaps | None = None
         self._stamp = _stamp(config)
         self._record = operators.Record()
+        self._is_set_back = self._is_warm = False
         self._pool = UpstreamPool(base.tracing, base.metrics.upstreams)
         self._generation = _Generation(base, ())
         self._lock = asyncio.Lock()
@@ -249,10 +251,15 @@ class ConfigReloader:
     async def _look_at_store(self) -> None:
         try:
             gone = await anyio.to_thread.run_sync(operators.note_if_gone, self.audit.engine, self._record)
+            if gone is not None:  # noted once, whatever fails from here on
+                self._record, self._is_set_back = replace(self._record, last=operators.Record().last), True
+                log.error("changes_gone", reason=gone)
+                self._base.supervisor.problems.setdefault("store-set-back", gone)
             states = await anyio.to_thread.run_sync(operators.states, self.audit.engine)
             record = await anyio.to_thread.run_sync(operators.read_record, self.audit.engine)
-            keys = partial(self._base.keys.refresh, self.audit.engine, anew=gone is not None)
+            keys = partial(self._base.keys.refresh, self.audit.engine, anew=self._is_set_back)
             await anyio.to_thread.run_sync(keys)
+            self._is_set_back = False
             if self._maps is not None:
                 await anyio.to_thread.run_sync(self._maps.refresh, self.services.settings)
         except StoreError as error:
@@ -260,9 +267,6 @@ class ConfigReloader:
             return
         self._base.supervisor.checked("changes", None)
         self._tell_promises()
-        if gone is not None:
-            log.error("changes_gone", reason=gone)
-            self._base.supervisor.problems.setdefault("store-set-back", gone)
         known, self._record = self._record, record
         if record.erasures != known.erasures:
             await asyncio.gather(*(route.sharing.forget() for route in self.services.steps.values()))
@@ -358,8 +362,12 @@ class ConfigReloader:
         return pipelines
 
     async def _rehearsed(self, settings: Settings, steps: Mapping[str, RoutePipeline]) -> None:
-        """Warm the pipelines up while the proxy is already serving."""
+        """Warm the pipelines up while the proxy is already serving. What the first one loads is not looked through again for garbage, as in app.py."""
         await anyio.to_thread.run_sync(load_object(REHEARSAL), settings.routes, steps)
+        if not self._is_warm:  # later ones load little, and what they replace shall go
+            gc.collect()
+            gc.freeze()
+            self._is_warm = True
 
     def _open_maps(self, settings: Settings) -> ActiveMaps | None:
         """The active maps; None if no route may calibrate: then the mathematics is never imported."""

@@ -12,12 +12,13 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, cast
+from urllib.parse import urlsplit
 
 import anyio.to_thread
 
 from ..audit.engine import unusable_address
 from ..audit.spool import unwritable
-from ..config import EmbeddedUpstream, GroupUpstream, Route, Settings
+from ..config import EmbeddedUpstream, GroupUpstream, HttpUpstream, Route, Settings
 from ..config import Upstream as UpstreamSettings
 from ..config.kinds import load_object
 from ..config.sections import check_known
@@ -275,7 +276,7 @@ def check_services(settings: Settings) -> list[str]:
         Problems that do not prevent a start: maps that are missing or damaged in the folder.
 
     Raises:
-        ConfigError: a model file, a library or a lexicon is missing or unusable, or the store's address is.
+        ConfigError: a model file, a library or a lexicon is missing or unusable, or the store's address or HTTPS_PROXY is.
     """
     if (problem := unusable_address(settings.audit) or unwritable(settings.audit.spool)) is not None:
         raise ConfigError(problem)
@@ -283,6 +284,8 @@ def check_services(settings: Settings) -> list[str]:
     for upstream in settings.upstreams.values():
         if isinstance(upstream, EmbeddedUpstream):
             load_object("hedgerow.proxy.upstreams.llama:model_file")(upstream.model_path)
+        elif isinstance(upstream, HttpUpstream):
+            load_object("hedgerow.proxy.upstreams.connections:proxy_of")(urlsplit(upstream.base_url))
     if not any(route.calibrates for route in settings.routes):
         return []
     maps: ActiveMaps = load_object(STORED_MAPS)(settings, None)

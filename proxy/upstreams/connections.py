@@ -14,7 +14,7 @@ from urllib.request import getproxies, proxy_bypass
 
 from aiohappyeyeballs import start_connection
 
-from ..errors import UpstreamError, UpstreamTimeout
+from ..errors import ConfigError, UpstreamError, UpstreamTimeout
 from .wire import MOST_HEAD, Answer, Connection
 
 PORTS = {"http": 80, "https": 443}
@@ -155,7 +155,8 @@ class Connections:
         Raises:
             ConnectionError: it gives none.
         """
-        loop, target, said = asyncio.get_running_loop(), f"{self._host}:{self._port}", b""
+        loop, said = asyncio.get_running_loop(), b""
+        target = f"{_in_brackets(self._host)}:{self._port}"
         user = f"{unquote(proxy.username or '')}:{unquote(proxy.password or '')}".encode()
         shown = f"proxy-authorization: Basic {b64encode(user).decode()}\r\n" if proxy.username else ""
         try:
@@ -252,12 +253,25 @@ class Asked:
 
 
 def proxy_of(address: SplitResult) -> SplitResult | None:
-    """The proxy through which the environment (`HTTPS_PROXY`, `NO_PROXY`) leads to an https upstream; None if it is reached directly."""
+    """The proxy through which the environment (`HTTPS_PROXY`, `NO_PROXY`) leads to an https upstream; None if it is reached directly.
+
+    Raises:
+        ConfigError: it is none that is spoken to here.
+    """
     proxies = getproxies()
     named = proxies.get("https", "") if address.scheme == "https" else ""
     if not named or proxy_bypass(address.hostname or ""):
         return None
-    return urlsplit(named if "://" in named else f"http://{named}")
+    proxy = urlsplit(named if "://" in named else f"http://{named}")
+    try:
+        is_known = proxy.scheme == "http" and bool(proxy.hostname) and proxy.port != 0
+    except ValueError:  # a port that is none
+        is_known = False
+    if not is_known:
+        raise ConfigError(
+            "HTTPS_PROXY must name a proxy as http://[user:password@]host:port; no other kind is spoken to"
+        )
+    return proxy
 
 
 def _host(address: SplitResult) -> str:
@@ -266,8 +280,12 @@ def _host(address: SplitResult) -> str:
     return host if host.isascii() else host.encode("idna").decode()
 
 
+def _in_brackets(host: str) -> str:
+    """A host as it stands before a port; only addresses of IPv6 have colons."""
+    return f"[{host}]" if ":" in host else host
+
+
 def authority(address: SplitResult) -> str:
     """Host and port as requests name them; the scheme's default port is left out."""
-    host = _host(address)
-    host = f"[{host}]" if ":" in host else host
+    host = _in_brackets(_host(address))
     return host if address.port in (None, PORTS[address.scheme]) else f"{host}:{address.port}"

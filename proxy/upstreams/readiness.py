@@ -7,9 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+import structlog
+
 from ..errors import StepFailed
 from ..outcomes import Reason
 from ..supervision import Checked
+
+log = structlog.get_logger(__name__)
 
 Key = tuple[str, str]
 """An upstream and a model of it."""
@@ -111,6 +115,8 @@ class Readiness:
         known = self._of(key)
         if known.counted_on:
             self._checked(f"editor:{key[0]}", f"{key[1]}: {reason}")
+        elif known.reason is None:
+            log.warning("editor_off", upstream=key[0], model=key[1], reason=reason)
         known.proven, known.rests_until, known.reason = False, self._clock() + for_s, reason
 
     def _of(self, key: Key) -> _Known:

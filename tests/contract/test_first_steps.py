@@ -55,6 +55,27 @@ def test_two_answers_make_a_configuration(monkeypatch: pytest.MonkeyPatch) -> No
     assert "exists already" in again.stderr
 
 
+@pytest.mark.parametrize("proxy", ["https://p.example:3128", "socks5://p.example:1080", "http://", "p.example:99999"])
+@pytest.mark.parametrize("command", [("config", "check"), ("doctor",)])
+def test_a_proxy_that_is_not_spoken_to_is_told(
+    monkeypatch: pytest.MonkeyPatch, proxy: str, command: tuple[str, ...]
+) -> None:
+    """Before anything is sent there in the clear; an upstream that is reached directly needs none."""
+    monkeypatch.setenv("HTTPS_PROXY", proxy)
+    assert run("init", "--base-url", "https://api.example.com/v1", "--key-variable", "").exit_code == 0
+    done = run(*command, "--config", "config.yaml")
+    assert done.exit_code in (1, 2)
+    assert "HTTPS_PROXY must name a proxy as http://" in done.output
+    monkeypatch.setenv("NO_PROXY", "example.com")
+    assert run("config", "check", "--config", "config.yaml").exit_code == 0
+
+
+def test_the_doctor_says_what_is_reached_through_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
+    assert run("init", "--base-url", "https://api.example.com/v1", "--key-variable", "").exit_code == 0
+    assert "network: reached through the proxy of HTTPS_PROXY: model" in run("doctor").output
+
+
 def test_a_model_at_our_own_port_gets_another_one() -> None:
     assert run("init", "--base-url", "http://localhost:4000/v1", "--key-variable", "").exit_code == 0
     assert load(Path("config.yaml")).server.port == 4001

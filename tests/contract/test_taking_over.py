@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
+import pytest
 from starlette.responses import JSONResponse
 
 from tests.support.upstream import Upstream, completion, says
@@ -15,6 +17,20 @@ from tests.support.waiting import until
 
 ADMIN = {"authorization": "Bearer adm-of-these-tests"}
 BODY = {"model": "m", "messages": [{"role": "user", "content": "What is the capital of Australia?"}]}
+
+
+def test_what_the_warm_up_loads_is_not_looked_through_again(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends when the proxy already serves; each search for garbage among weights and patterns would hold up every request."""
+    ready, loaded = threading.Event(), list[Any]()
+
+    def rehearse(*_: Any) -> None:
+        assert ready.wait(60)
+        loaded.append([])  # newer than what was there at the start
+
+    monkeypatch.setattr("hedgerow.proxy.pipeline.rehearsal.rehearse", rehearse)
+    serve()
+    ready.set()
+    until(lambda: loaded and all(each is not loaded[0] for each in gc.get_objects()))
 
 
 def test_a_request_under_way_ends_as_it_began(serve: Any, upstream: Upstream) -> None:

@@ -50,6 +50,10 @@ FAILURES = {
     "empty lexicon": (_settings({"lexicon": "empty.yaml"}), "empty.yaml"),
     "model file": (_settings(upstreams=_embedded("nosuch.gguf")), "nosuch.gguf"),
     "damaged model file": (_settings(upstreams=_embedded("config.yaml")), "config.yaml cannot be loaded"),
+    "proxy": (
+        _settings(upstreams={"u": {"provider": "openai", "base_url": "https://api.example.com/v1"}}),
+        "HTTPS_PROXY must name a proxy as http://",
+    ),
     "key": (_settings(server={"admin_key": "${HEDGEROW_TEST_NOSUCH}"}), "HEDGEROW_TEST_NOSUCH is not set"),
     "empty key": (_settings(server={"admin_key": ""}), "server.admin_key: must not be empty or blank"),
     "placeholder": (_settings(audit={"hash_key": "replace-me"}), "audit.hash_key: is a placeholder"),
@@ -57,8 +61,11 @@ FAILURES = {
 
 
 @pytest.mark.parametrize(("text", "sentence"), FAILURES.values(), ids=FAILURES)
-def test_one_sentence_and_exit_status_1(tmp_path: Path, text: str, sentence: str) -> None:
+def test_one_sentence_and_exit_status_1(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, sentence: str
+) -> None:
     """Nothing else on standard error: no traceback, no password."""
+    monkeypatch.setenv("HTTPS_PROXY", "socks5://127.0.0.1:9")
     (tmp_path / "empty.yaml").write_text("{schema: 1, name: empty, version: '1', language: en, hedges: []}\n")
     done = _start(tmp_path, text)
     assert done.returncode == 1, done.stderr

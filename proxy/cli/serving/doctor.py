@@ -24,7 +24,7 @@ from ...spending.prices import Prices, open_prices
 from ...types import Json, Usage
 from ...upstreams.answers import usage_of
 from ...upstreams.asking import RouteContext
-from ...upstreams.connections import authority
+from ...upstreams.connections import authority, proxy_of
 from ...upstreams.readiness import Readiness
 from ..shared.options import CONFIG, ConfigPath
 from ..shared.settings import configuration
@@ -77,9 +77,9 @@ async def _findings(settings: Settings, headers: Mapping[str, str], model: str) 
     except ConfigError as error:
         yield "fails", "configuration", str(error)
         return
-    if any(os.environ.get(name) for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")):
-        said = "HTTPS_PROXY is set, but upstreams of `provider: openai` are reached directly, not through that proxy"
-        yield "note", "network", said
+    addresses = {name: getattr(each, "base_url", "") for name, each in settings.upstreams.items()}
+    if proxied := [name for name, address in addresses.items() if proxy_of(urlsplit(address))]:
+        yield "note", "network", f"reached through the proxy of HTTPS_PROXY: {', '.join(proxied)}"
     for route in settings.routes:
         if route.calibrates and can_read_maps:
             yield _map_of(settings, route)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from hedgerow.proxy.audit import keys
+from hedgerow.proxy.audit import keys, operators
 from hedgerow.proxy.audit.engine import open_engine
 from hedgerow.proxy.audit.keys import hash_of
 from hedgerow.proxy.audit.operators import read_changes
@@ -18,6 +18,7 @@ from hedgerow.proxy.audit.store import AuditStore
 from hedgerow.proxy.audit.tables import answers, chains, changes, hour_counts, hour_endings, hours, texts
 from hedgerow.proxy.audit.tables import keys as key_table
 from hedgerow.proxy.config import Settings
+from hedgerow.proxy.errors import StoreError
 from hedgerow.proxy.services.serving import open_reloader
 from hedgerow.proxy.supervision import Supervisor
 from hedgerow.proxy.types import Key
@@ -92,7 +93,7 @@ def test_commits_that_are_gone_are_named_counted_and_told(store: Store, lines: A
     assert verify(store).findings == []
 
 
-def test_operators_changes_that_are_gone_are_told(store: Store, lines: Any) -> None:
+def test_operators_changes_that_are_gone_are_told(store: Store, lines: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also if no row is gone with them: a key that was revoked in between stays so where this is known, and one that was made is gone."""
     told = Settings.model_validate(
         {
@@ -101,6 +102,9 @@ def test_operators_changes_that_are_gone_are_told(store: Store, lines: Any) -> N
             "routes": [{"name": "r", "upstream": "u"}],
         }
     )
+
+    def failing(_engine: sa.Engine) -> Any:
+        raise StoreError("away")
 
     async def work() -> None:
         engine, supervisor = open_engine(store.settings), Supervisor()
@@ -112,6 +116,10 @@ def test_operators_changes_that_are_gone_are_told(store: Store, lines: Any) -> N
             await reloader.look()
             state.restore(engine)
             keys.create(engine, Key("another"), actor="me")
+            with monkeypatch.context() as patched:  # the store fails again behind the note, which is made once
+                patched.setattr(operators, "read_record", failing)
+                await reloader.look()
+                await reloader.look()
             await reloader.look()
             ring = reloader.services.keys
             assert old

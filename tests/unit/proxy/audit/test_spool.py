@@ -6,9 +6,11 @@ import asyncio
 import os
 import signal
 import threading
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,6 +21,7 @@ from hedgerow.proxy.audit import writer
 from hedgerow.proxy.audit.rows import Prepared, Texts, prepare
 from hedgerow.proxy.audit.spool import Spool
 from hedgerow.proxy.audit.store import AuditStore, watch_writer
+from hedgerow.proxy.audit.writer import Writer
 from hedgerow.proxy.errors import StoreError
 from tests.support.postgres import Cluster
 from tests.unit.proxy.audit.conftest import Store, entry
@@ -120,6 +123,37 @@ def test_a_database_that_stands_still_is_left(store: Store, postgres: Cluster, m
     store.run(work)
     assert sorted(store.sql("SELECT id FROM answers")) == ["a", "b"]
     assert store.lost == []
+
+
+@pytest.mark.parametrize("new_url", ["postgresql"], indirect=True)
+def test_a_long_replay_of_short_statements_is_not_broken_off(
+    store: Store, monkeypatch: pytest.MonkeyPatch, lines: Any
+) -> None:
+    """By a clock on which each commit takes a second."""
+    now, commit = 0.0, Writer._commit
+
+    def slowly(self: Writer, rows: Any) -> None:
+        nonlocal now
+        commit(self, rows)
+        now += 1.0
+        self.release()
+
+    monkeypatch.setattr(writer, "MAX_ROWS_PER_COMMIT", 1)
+    monkeypatch.setattr(writer, "time", SimpleNamespace(time=time.time, time_ns=time.time_ns, monotonic=lambda: now))
+    monkeypatch.setattr(Writer, "_commit", slowly)
+    store.settings.spool.mkdir()
+    spool = Spool.open(store.settings.spool / "a.spool")
+    assert spool is not None
+    names = [f"w{number:02}" for number in range(20)]
+    spool.append([prepare(entry(name), b"key") for name in names])
+    spool.close()
+
+    async def work(opened: AuditStore) -> None:
+        await until(lambda: lines.of("audit_spool_replayed"))
+
+    store.run(work)
+    assert sorted(store.sql("SELECT id FROM answers")) == names
+    assert lines.of("audit_store_down") == []
 
 
 def test_a_torn_last_line_was_never_promised(tmp_path: Path, lines: Any) -> None:

@@ -156,6 +156,16 @@ def test_a_model_rests_after_three_failures_in_a_row(reason: Reason, rest_s: flo
     assert editors.state(key) == "ready"
 
 
+def test_a_model_that_cannot_edit_is_named_once(lines: Any) -> None:
+    """In the log, until it can; nobody counts on it, so `/health` is not the place."""
+    editors, told = Readiness(checked=lambda *said: told.append(said)), list[Any]()
+    for _ in range(2):
+        editors.rest(("up", "m"), "it leaves a doubtful claim unmarked")
+    (line,) = lines.of("editor_off")
+    assert (line["upstream"], line["model"], line["reason"]) == ("up", "m", "it leaves a doubtful claim unmarked")
+    assert told == []
+
+
 def test_clients_that_invent_models_do_not_fill_the_memory() -> None:
     editors = Readiness()
     for number in range(3_000):

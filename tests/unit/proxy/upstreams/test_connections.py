@@ -477,6 +477,26 @@ def test_an_upstream_behind_a_proxy_of_the_environment(
     assert all(b"proxy-authorization: Basic bWU6cEBzcw==" in head for head in heads)
 
 
+def test_an_address_of_ipv6_stands_in_brackets_for_a_proxy_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """RFC 9110, 7.2 and 9.3.6."""
+    heads: list[bytes] = []
+
+    async def proxy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with closing(writer):
+            heads.append(await reader.readuntil(b"\r\n\r\n"))
+
+    async def work() -> None:
+        server = await asyncio.start_server(proxy, "127.0.0.1", 0)
+        monkeypatch.setenv("HTTPS_PROXY", f"127.0.0.1:{server.sockets[0].getsockname()[1]}")
+        address = urlsplit("https://[2001:db8::1]:8443/v1")
+        with pytest.raises(UpstreamError):
+            await asked(Connections("up", address, None, most=1, connect_s=10, silent_s=10))
+        server.close()
+
+    asyncio.run(work())
+    assert heads == [b"CONNECT [2001:db8::1]:8443 HTTP/1.1\r\nhost: [2001:db8::1]:8443\r\n\r\n"]
+
+
 CAUSES = {
     "expired": "SSLCertVerificationError: certificate has expired",
     "unknown": "SSLCertVerificationError: self-signed certificate",
