@@ -24,8 +24,6 @@ from .marker_context import counts
 from .not_knowing import LACKED, LACKING, NOT_KNOWING, not_knowing
 from .spotting import check_length
 
-SEVERAL = "<several>"
-"""Used as the marker of a text that has more than one."""
 GAP = 3
 """Number of words after a cue within which the next may begin to form one marker, with only glue between them."""
 _OWN = frozenset({"think", "know", "guess", "suspect", "bet", "recall"})

@@ -98,23 +98,3 @@ PARTICIPLES = word_set(
 DETERMINERS = word_set(
     "a an the this that these those his her its their our my your some any each every no all both many most"
 )
-PLAIN_OPENERS = (
-    DETERMINERS
-    | SUBJECT_PRONOUNS - {"i"}
-    | RELATIVISERS
-    | CONJUNCTIVE_PREPOSITIONS
-    | word_set(
-        "in on at by from to for with without of into over under between about around during within among across near "
-        "above below behind beside beyond through throughout against toward towards per via and or but so yet nor not "
-        "yes no none nothing never always usually often sometimes currently originally according based despite "
-        "due however therefore also both either neither here now then today only just even still approximately roughly "
-        "nearly almost exactly one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-        "sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred several few "
-        "dozens people humans animals plants water air food fire children men women adults scientists researchers experts "
-        "studies research most more less fewer another other others such something someone everything everyone anyone "
-        "red blue green yellow white black brown orange purple pink grey gray gold silver iron copper tin zinc "
-        "first second third fourth fifth sixth seventh eighth ninth tenth last next left right north south east west "
-        "eating drinking using making taking doing having being going reading playing"
-    )
-)
-"""Words in lower case inside a sentence, so that their capital at its start can be removed."""

@@ -17,9 +17,10 @@ from ..services.verdicts import record_verdicts
 from ..types import Json
 from .access import JudgesOf, OperatorOf, ReadsOf, ReloaderOf, ServicesOf, StoreOf
 
+log = structlog.get_logger(__name__)
+
 # `/v1/audit/{id}`: one audit row with its verdicts, and erasing its texts.
 
-log = structlog.get_logger(__name__)
 audit_router = APIRouter(prefix="/v1/audit")
 
 AnswerId = Annotated[str, Path(alias="id", description="Audit id, or the completion's own id.")]

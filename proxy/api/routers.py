@@ -26,9 +26,9 @@ from ..gateway.reading import LARGE_BODY_BYTES
 from ..outcomes import Reason
 from ..strict_json import loads
 
-# Errors of the proxy's own endpoints and pages: one sentence, in the form of the API's errors.
-
 log = structlog.get_logger(__name__)
+
+# Errors of the proxy's own endpoints and pages: one sentence, in the form of the API's errors.
 
 OF_THE_API = frozenset(
     [

@@ -25,12 +25,12 @@ from .tables import metadata
 # An empty database gets the tables of `tables.py`; only a database of an older version is migrated. Alembic is imported
 # only for that, because it would double the time of every start.
 
-HEAD = "0001"
+NEWEST_SCHEMA = "0001"
 """The newest migration; a test holds it against the files in `migrations/versions`."""
 MIGRATION_S = 60
 """SQLite: seconds that a starting process waits for another one's migration."""
 MIGRATIONS = Path(__file__).parent / "migrations"
-_LOCK = 0x6865_6467_6572
+_MIGRATION_LOCK = 0x6865_6467_6572
 """The number of the advisory lock: "hedger" in ASCII."""
 
 
@@ -54,7 +54,7 @@ def migrate(engine: sa.Engine) -> None:
         current = version(connection)
         if current is None:
             _create(connection)
-        elif current != HEAD:
+        elif current != NEWEST_SCHEMA:
             _upgrade(connection, current)
 
 
@@ -64,7 +64,7 @@ def _wait_for_other_migrations(connection: sa.Connection) -> None:
         connection.exec_driver_sql(f"PRAGMA busy_timeout = {MIGRATION_S * 1000}")
         connection.exec_driver_sql("BEGIN IMMEDIATE")
     else:
-        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
 
 
 def _create(connection: sa.Connection) -> None:
@@ -72,13 +72,13 @@ def _create(connection: sa.Connection) -> None:
     metadata.create_all(connection)
     stamp = sa.Table("alembic_version", sa.MetaData(), sa.Column("version_num", sa.String(32), primary_key=True))
     stamp.create(connection, checkfirst=True)
-    connection.execute(sa.insert(stamp).values(version_num=HEAD))
+    connection.execute(sa.insert(stamp).values(version_num=NEWEST_SCHEMA))
 
 
 def _upgrade(connection: sa.Connection, current: str) -> None:
     if current not in {path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("*.py")}:
         raise StoreError(
-            f"The audit store is at schema {current}, and the newest that this version of Hedgerow knows is {HEAD}. A newer version wrote it, or one from "
+            f"The audit store is at schema {current}, and the newest that this version of Hedgerow knows is {NEWEST_SCHEMA}. A newer version wrote it, or one from "
             "before the first release. Use that version, or set `audit.url` to a new store."
         )
     from alembic import command
@@ -207,7 +207,7 @@ def _unwritable(file: Path) -> sa.Engine:
         "sqlite://", creator=partial(sqlite3.connect, address, uri=True), poolclass=sa.NullPool, hide_parameters=True
     )
     with transaction(engine) as connection:
-        if (found := version(connection)) != HEAD:
+        if (found := version(connection)) != NEWEST_SCHEMA:
             raise StoreError(
                 f"{file} is at schema {found} and cannot be written. Copy it to where `hedgerow audit migrate` can."
             )

@@ -61,7 +61,7 @@ class StoredMaps:
 
 # Certificates of promises: append-only, in one chain of seals under the audit's hash key.
 
-_LOCK = 4_207_302
+_CERTIFICATES_LOCK = 4_207_304
 """PostgreSQL: the advisory lock for adding certificates. (SQLite has one writer anyway.)"""
 
 
@@ -98,7 +98,7 @@ class StoredCertificates:
         c = certificates.c
         with transaction(self._engine, "write") as connection:
             if connection.dialect.name == "postgresql":
-                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
+                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_CERTIFICATES_LOCK)))
             if connection.execute(sa.select(c.id).where(c.id == certificate.id)).first():
                 raise StoreError(
                     f"certificate {certificate.id} exists already; stored certificates are never overwritten"

@@ -133,7 +133,7 @@ NOT_GIVEN = ("abstained", "escalated")
 """Statuses of answers that the client did not get."""
 ANSWERS_AT_A_TIME = 1000
 """In one row of `promised_answers`."""
-_LOCK = 0x6F75_746C_6173
+_OUTLASTING_LOCK = 0x6F75_746C_6173
 """Any number that nobody else locks: "outlas" in ASCII. Of two purges at once one counts at a time (SQLite: writers do anyway)."""
 _OF_VERDICTS = ("created_at", "correct", "kind", "propensity")
 _OF_ANSWERS = ("route", "certificate", "promised", "model", "signal", "path", "key", "team", "asker", "question_hash")
@@ -187,7 +187,7 @@ def _keep_some(engine: sa.Engine, route: str, end: float) -> float:
     a = answers.c
     with transaction(engine, "write") as connection:
         if engine.dialect.name == "postgresql":
-            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_OUTLASTING_LOCK)))
         start = counted_until(connection, route)
         ours = (a.route == route, a.certificate.is_not(None), a.created_at >= start)
         last = sa.select(a.created_at).where(*ours, a.created_at < end).order_by(a.created_at)

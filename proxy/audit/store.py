@@ -32,6 +32,8 @@ from .tables import answers, claim_verdicts, texts, verdicts
 from .verdicts import MAX_VERDICTS, Verdict, VerdictResult, write_verdicts
 from .writer import Batch, Settlement, Writer
 
+log = structlog.get_logger(__name__)
+
 # Group commit: items that arrive during a write are written together with the next one.
 
 T = TypeVar("T")
@@ -94,8 +96,6 @@ class Gathering(Generic[T, R]):
         calls, self._waiting = self._waiting[:count], self._waiting[count:]
         return calls
 
-
-log = structlog.get_logger(__name__)
 
 GATHER_S = 0.1
 """Seconds for which rows without a waiter are collected."""

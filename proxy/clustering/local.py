@@ -26,7 +26,7 @@ from ..outcomes import Reason
 from .loading import Lazy
 
 FOLDER = Path(__file__).with_name("judge")
-ENTAILED, NEUTRAL, CONTRADICTED = 0, 1, 2
+ENTAILED, NEUTRAL = 0, 1
 """Columns of the judge's output."""
 MAX_TOKENS = 160
 """Number of tokens of a pair that are read, as in training; the longer text of a longer pair is cut at its end."""

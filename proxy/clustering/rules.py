@@ -14,6 +14,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -239,6 +240,7 @@ def alike(x: str, y: str) -> bool:
 _VOWELS = re.compile("[aeiou]")
 
 
+@lru_cache(maxsize=4096)
 def _spelling(word: str) -> str:
     for pattern, to in _SPELLINGS:
         word = pattern.sub(to, word)

@@ -110,6 +110,7 @@ def fold(text: str) -> str:
     return "".join(c for c in decomposed.translate(_LETTERS) if not unicodedata.combining(c))
 
 
+@lru_cache(maxsize=4096)
 def stem(word: str) -> str:
     """A word without plural and common derivational endings; numbers stay.
 

@@ -35,6 +35,8 @@ from ..strict_json import loads
 from ..types import OUR_COOKIES, Role
 from .render import page
 
+log = structlog.get_logger(__name__)
+
 SESSION_COOKIE = f"{OUR_COOKIES}session"
 FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
 """Headers of a proxy in front: such a request does not come from this machine, even if its connection does."""
@@ -240,8 +242,6 @@ def is_same_origin(request: Request) -> bool:
 
 # Sign-in with an OpenID Connect provider. Authlib implements the protocol (state, nonce, PKCE, the ID token and its
 # keys); name and role are read from the ID token here.
-
-log = structlog.get_logger(__name__)
 
 STATE_COOKIE = f"{OUR_COOKIES}sign_in"
 """Cookie with the state of a sign-in until the visitor returns from the provider; it is sent to no other address."""

@@ -110,15 +110,6 @@ class Ledger:
             self._part.unlink(missing_ok=True)
 
 
-def read_ledger(path: Path) -> list[Json]:
-    """Every complete row of a ledger that is not open.
-
-    Raises:
-        LedgerError: it holds something else.
-    """
-    return [row for _, row in _whole_rows(path) if isinstance(row, dict)]
-
-
 def _locked(file: BinaryIO) -> bool:
     """Whether this process has locked the file for writing; True on systems without file locks."""
     if sys.platform == "win32":

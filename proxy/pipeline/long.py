@@ -12,14 +12,14 @@ from ...calibration import Beta
 from ...lexicon.reading.reading import Reading
 from ...lexicon.text.claims import Claim
 from ..clustering.support import beta_of
-from ..computing import compute
+from ..computing import aside, compute
 from ..protocols import FindsClaims, Supporter
 from ..rewriting import sentences
 from ..types import CLAIM_SIGNAL, ClaimConfidence
 from .claims import claims_if_long, may_be_long, of_sentences
 from .result import Run
 from .steps import LongAnswerPipeline, confident
-from .wording import Measured
+from .wording import LARGE, Measured
 
 log = structlog.get_logger(__name__)
 
@@ -39,10 +39,10 @@ async def found_claims(run: Run, long: LongAnswerPipeline, reading: Reading) -> 
     Raises:
         StepFailed: the model could not be asked, and the judge is strict.
     """
+    if not await aside(len(reading.text), LARGE, may_be_long, reading.text, long.minimum):
+        return None
     job, supporter = run.job, long.support(run.job, run.spend)
     if isinstance(supporter, FindsClaims):
-        if not may_be_long(reading.text, long.minimum):
-            return None
         found = await supporter.find_claims(job.question, reading.text)
         if found is not None:
             claims, asked, rated = found

@@ -39,13 +39,10 @@ from .sampling.drawing import draw_answers, draw_own
 from .several import measure_choices
 from .short import measure_short
 from .steps import RoutePipeline, group, too_long
-from .wording import Measured, word
+from .wording import LARGE, Measured, word
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
-
-LARGE = 1_000
-"""Texts of at least this many characters are handled by a worker thread instead of the event loop."""
 
 
 async def calibrate(

@@ -11,7 +11,7 @@ from functools import partial
 from ...calibration import Beta
 from ...lexicon import Match
 from ...lexicon.reading.reading import Reading
-from ..computing import compute
+from ..computing import aside, compute
 from ..outcomes import Reason, Status, Uncovered
 from ..rewriting.distances import distance
 from ..rewriting.local import LOCAL
@@ -31,6 +31,8 @@ from .steps import (
     retrieve_words,
 )
 
+LARGE = 1_000
+"""Texts of at least this many characters are handled by a worker thread instead of the event loop."""
 _LEFT_ALONE = frozenset({Reason.MACHINE_READ, Reason.LOGPROBS, Reason.CITATIONS, Reason.NOT_MEASURED})
 """Reasons to serve an answer unchanged before the decision step."""
 
@@ -103,7 +105,7 @@ async def _worded(
         said=ending(job.last_answer),
     )
     with run.step("rewrite"):
-        claims = await compute(claimed, run, reading.text, measured.sentences or ())
+        claims = await aside(len(reading.text), LARGE, claimed, run, reading.text, measured.sentences or ())
         tried = await edited(job, wording, request, reading, claims, may_replace=may_replace)
     if tried.rewording is not None and not fits(run, tried.rewording.text):
         tried = Tried(None, Reason.MACHINE_READ, tried.rewording.usage)

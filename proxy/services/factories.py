@@ -267,9 +267,6 @@ def editor_of(context: RouteContext) -> RouteEditor | None:
     )
 
 
-# Check at the start which models edit answers as asked. Imported only if a route calibrates.
-
-
 async def check_editors(settings: Settings, steps: Mapping[str, RoutePipeline]) -> None:
     """Try each model that is known and can be called without a client's key, once; the others are tried by the first answer that needs a mark."""
     for route in settings.routes:

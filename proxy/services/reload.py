@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from ..types import Standing
     from .active_map import ActiveMaps
 
+log = structlog.get_logger(__name__)
+
 # Routes in effect: the configuration with operators' changes applied, and its description for admin API and command
 # line.
 
@@ -102,8 +104,6 @@ def describe(
         )
     return routes
 
-
-log = structlog.get_logger(__name__)
 
 POLL_S = 1.0
 """Seconds between two checks of the configuration file and of operators' changes."""

@@ -38,7 +38,7 @@ from .limits import Limits
 from .reload import POLL_S, ConfigReloader
 from .services import RefCount, Services, check_libraries, open_tracing
 
-# The drift watcher of a serving process.
+log = structlog.get_logger(__name__)
 
 EXAMINE = "hedgerow.proxy.monitoring.watching:examine"
 REPORTED = "hedgerow.proxy.monitoring.watching:reported"
@@ -95,9 +95,6 @@ async def _show(reloader: ConfigReloader) -> None:
     report = await anyio.to_thread.run_sync(read, reloader.audit.engine)
     if report is not None:
         reloader.keep(report)
-
-
-log = structlog.get_logger(__name__)
 
 
 @asynccontextmanager

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from ...audit.engine import HEAD, open_engine, shown_address
+from ...audit.engine import NEWEST_SCHEMA, open_engine, shown_address
 from ...audit.retention import Clock, confirm, due, erase, objection, objection_to_erasure
 from ...audit.retention import purge as forget
 from ...audit.rows import END
@@ -173,4 +173,4 @@ def migrate(config: ConfigPath = CONFIG) -> None:
         open_engine(settings.audit).dispose()
     except StoreError as error:
         stop(f"{config}: {error}")
-    say(f"{shown_address(settings.audit)} is at schema {HEAD}")
+    say(f"{shown_address(settings.audit)} is at schema {NEWEST_SCHEMA}")

@@ -34,6 +34,8 @@ from ...supervision import Supervisor
 from ..shared.messages import stop
 from ..shared.options import CONFIG, ConfigPath
 
+log = structlog.get_logger(__name__)
+
 # How the C library returns freed memory to the system.
 
 M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8
@@ -55,8 +57,6 @@ def give_back() -> None:
 
 
 # Several serving processes on one socket: started, replaced when they die, reloaded and stopped together.
-
-log = structlog.get_logger(__name__)
 
 SIGNALS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 """Held back until somebody can handle them: by their default action each would end the process. Processes inherit that from the one that starts them."""

@@ -20,7 +20,6 @@ RouteOrFirst = Annotated[
     str | None, typer.Option("--route", help="Name of the route. Default: the first that calibrates.")
 ]
 ModelToAsk = Annotated[str, typer.Option("--model", help="Model to ask for, if the route does not fix one.")]
-HtmlPage = Annotated[Path | None, typer.Option("--report", help="Write one self-contained HTML page here.")]
 Resamples = Annotated[int, typer.Option(min=0, help="Bootstrap resamples for the intervals; 0 for none.")]
 BootstrapSeed = Annotated[int, typer.Option("--seed", help="Seed of the bootstrap.")]
 NegativeSlope = Annotated[

@@ -16,7 +16,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
 from hedgerow.proxy.audit import engine as schema
-from hedgerow.proxy.audit.engine import HEAD, MIGRATIONS, migrate, open_engine, version
+from hedgerow.proxy.audit.engine import MIGRATIONS, NEWEST_SCHEMA, migrate, open_engine, version
 from hedgerow.proxy.audit.tables import answers, metadata, verdicts
 from hedgerow.proxy.config import Audit
 from hedgerow.proxy.errors import StoreError
@@ -33,7 +33,7 @@ def test_a_blank_database_gets_the_tables_of_the_code(store_url: str) -> None:
     with engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
         assert compare_metadata(context, metadata) == []
-        assert context.get_current_revision() == HEAD
+        assert context.get_current_revision() == NEWEST_SCHEMA
     engine.dispose()
 
 
@@ -44,12 +44,14 @@ def next_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[]
     def begin() -> None:
         shutil.copytree(schema.MIGRATIONS, tmp_path / "migrations")
         (tmp_path / "migrations" / "versions" / "9999_a_column.py").write_text(
-            "import sqlalchemy as sa\nfrom alembic import op\n\nrevision, down_revision = '9999', '" + HEAD + "'\n\n"
+            "import sqlalchemy as sa\nfrom alembic import op\n\nrevision, down_revision = '9999', '"
+            + NEWEST_SCHEMA
+            + "'\n\n"
             "def upgrade():\n    op.add_column('answers', sa.Column('region', sa.String(8)))\n"
             "    op.create_index('ix_answers_region', 'answers', ['region', 'id'])\n"
         )
         monkeypatch.setattr(schema, "MIGRATIONS", tmp_path / "migrations")
-        monkeypatch.setattr(schema, "HEAD", "9999")
+        monkeypatch.setattr(schema, "NEWEST_SCHEMA", "9999")
 
     return begin
 
@@ -71,7 +73,7 @@ def test_a_database_of_an_older_version_is_migrated(store_url: str, next_version
 
 def test_the_head_is_the_newest_file() -> None:
     """A migration that is not applied is a defect."""
-    assert REVISIONS[-1] == HEAD
+    assert REVISIONS[-1] == NEWEST_SCHEMA
 
 
 def test_at_most_one_verdict_counts(store_url: str) -> None:
@@ -99,7 +101,7 @@ def test_a_store_of_an_unknown_schema_is_refused(store_url: str, revision: str) 
     migrate(engine)
     with engine.begin() as connection:
         connection.execute(sa.text(f"UPDATE alembic_version SET version_num = '{revision}'"))
-    with pytest.raises(StoreError, match=rf"is at schema {revision}, and the newest .* knows is {HEAD}\."):
+    with pytest.raises(StoreError, match=rf"is at schema {revision}, and the newest .* knows is {NEWEST_SCHEMA}\."):
         migrate(engine)
     with engine.connect() as connection:
         assert version(connection) == revision

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from hedgerow.proxy.clustering import local
-from hedgerow.proxy.clustering.local import CONTRADICTED, ENTAILED, LocalJudge, missing
+from hedgerow.proxy.clustering.local import ENTAILED, LocalJudge, missing
 from hedgerow.proxy.errors import StepFailed
 from tests.support.hostile import HOSTILE
 
+CONTRADICTED = 2
 installed = pytest.mark.skipif(missing() is not None, reason=missing() or "")
 BORN = "Marie Curie was born in Warsaw on 7 November 1867. She moved to Paris in 1891."
 SPOKEN = [
