@@ -12,6 +12,7 @@ import json
 import os
 import signal
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -77,11 +78,11 @@ class Trouble:
         """The file's content; looked at twenty times a second."""
         if time.monotonic() >= self._looked + 0.05:
             self._looked = float("inf")  # to look at it is a file operation too
-            try:
+            with suppress(
+                OSError, ValueError
+            ):  # not there yet, or half written: what was read last holds until the next look
                 if (stamp := self._stat(self._place).st_mtime_ns) != self._stamp:
                     self._told, self._stamp = json.loads(self._read()), stamp
-            except (OSError, ValueError):
-                pass
             self._looked = time.monotonic()
         return self._told
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import FloatArray, probabilities, same_shape, sample
 from ..errors import NotEnoughData, RangeError
-from .bootstrap import Interval
+from .bootstrap import Interval, require_resampling
 
 BINS = 10
 """Number of bins of confidence, as in the paper."""
@@ -167,10 +167,13 @@ def cmfg(decisiveness: ArrayLike, confidence: ArrayLike, *, bins: int = BINS) ->
     >>> round(cmfg([1.0] * 11, [i / 10 for i in range(11)]), 4)
     0.5
     """
-    d, c = sample(
-        decisiveness=probabilities("decisiveness", decisiveness), confidence=probabilities("confidence", confidence)
-    )
+    d, c = _answers(decisiveness=decisiveness, confidence=confidence)
     return conditional_mean(1.0 - np.abs(d - c), c, bins=bins)
+
+
+def _answers(**columns: ArrayLike) -> tuple[FloatArray, ...]:
+    """The columns of a sample of answers, each in [0, 1], checked."""
+    return sample(**{name: probabilities(name, column) for name, column in columns.items()})
 
 
 def conditional_mean(values: ArrayLike, confidence: ArrayLike, *, bins: int = BINS) -> float:
@@ -298,11 +301,9 @@ def decisiveness_curve(
     >>> curve.low.tolist(), curve.decisiveness.tolist()
     ([0.2, 0.9], [0.7, 1.0])
     """
-    d, c = sample(
-        decisiveness=probabilities("decisiveness", decisiveness), confidence=probabilities("confidence", confidence)
-    )
-    f = 1.0 - np.abs(d - c) if faithfulness is None else probabilities("faithfulness", faithfulness)
-    d, c, f = sample(decisiveness=d, confidence=c, faithfulness=f)
+    d, c = _answers(decisiveness=decisiveness, confidence=confidence)
+    f = 1.0 - np.abs(d - c) if faithfulness is None else faithfulness
+    d, c, f = _answers(decisiveness=d, confidence=c, faithfulness=f)
     held = membership(c, bins)
     weight = sums_in_bins(held, bins)
     filled = weight > 0
@@ -386,15 +387,8 @@ def faithfulness_figures(
     **Source**: Yona, Aharoni & Geva 2024; Efron & Tibshirani 1993, chapter 13 (percentile intervals, answers resampled). **Deviates**: none.
     Equal answers are drawn together (a multinomial draw), so that the time grows with the different values and not with n alone.
     """
-    if resamples == 1 or resamples < 0:
-        raise RangeError(f"resamples must be 0 or >= 2, got {resamples!r}")
-    if not 0.0 < level < 1.0:
-        raise RangeError(f"level must be in (0, 1), got {level!r}")
-    columns = sample(
-        decisiveness=probabilities("decisiveness", decisiveness),
-        confidence=probabilities("confidence", confidence),
-        faithfulness=probabilities("faithfulness", faithfulness),
-    )
+    require_resampling(level, resamples or 2)
+    columns = _answers(decisiveness=decisiveness, confidence=confidence, faithfulness=faithfulness)
     # shares of samples differ in the last digit by how they were computed; without rounding there would be no ties
     distinct: FloatArray
     distinct, times = np.unique(np.round(np.stack(columns, axis=1), 12), axis=0, return_counts=True)

@@ -119,8 +119,10 @@ def test_workers_end_with_their_command(running: Running) -> None:
     workers = running.workers()
     running.supervisor.kill()
     running.supervisor.wait(timeout=60)
-    until(lambda: is_refused(running.address))
-    until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
+    assert len(workers) == 2
+    left = until(lambda: [pid for pid in workers if Path(f"/proc/{pid}").exists()], lambda alive: not alive)
+    assert left == []
+    assert is_refused(running.address)
 
 
 def test_a_successor_that_cannot_start_takes_nobody_along(running: Running) -> None:
