@@ -169,10 +169,7 @@ def open_engine(settings: Audit) -> sa.Engine:
 _START = "start that database, make it writable, or change audit.url"
 _ADVICE = (
     (("resolve host", "translate host"), "check the host name in audit.url"),
-    (
-        ("authentication failed", "no password supplied", "does not exist"),
-        "check user, password and database in audit.url",
-    ),
+    (("authentication failed", "does not exist"), "check user, password and database in audit.url"),
 )
 """What to do, by what PostgreSQL's client says; otherwise `_START`."""
 

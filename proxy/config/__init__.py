@@ -1,6 +1,6 @@
 """`config.yaml` as frozen settings: every key with a description, a unit and a default. `docs/config.md` is generated from these files."""
 
-from .reading import load, load_known, read_mapping, refused
+from .reading import load, load_known, read_mapping
 from .routes import Mode, Policy, Promises, ReaderModel, Route, Sampling, StoreText
 from .sections import Section
 from .settings import Audit, Budget, Drift, Log, ModelPrice, PriceSettings, Settings, TracingSettings
@@ -32,5 +32,4 @@ __all__ = [
     "load",
     "load_known",
     "read_mapping",
-    "refused",
 ]

@@ -45,9 +45,7 @@ UPSTREAMS = table(
 """By `provider`: the settings of an upstream, a section whose `opens` names the function that opens it."""
 
 
-_OWN = (
-    "the short list of vetted wordings is written; for other words make a lexicon of your own (`hedgerow lexicon new`)"
-)
+_OWN = "there is one vetted list; for other words make a lexicon of your own (`hedgerow lexicon new`)"
 REMOVED = {
     "rewriting.rewriter": "it is now `rewriting.by`: `local` (was `template`), `editor` (was `decide` or `llm`) or `auto`",
     **dict.fromkeys(("rewriting.by: direct_beta", "rewriting.by: hedged_qa"), "use `auto`, `editor` or `local`"),

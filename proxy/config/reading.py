@@ -61,12 +61,6 @@ _PATTERNS = {
 """Descriptions of text formats, by the regular expression that checks them."""
 
 
-def refused(path: Path, error: ValidationError, given: Mapping[str, Any]) -> ConfigError:
-    """All faults of a file's values, one a line; those of a route with its name."""
-    lines = (f"{path}: {line}{_route_of(line, given)}" for line in described(error, Settings))
-    return ConfigError("\n".join(lines))
-
-
 def described(error: ValidationError, model: type[BaseModel]) -> list[str]:
     """One line for each fault; without "list too short" if faults of its items are listed. A list of keys is printed once."""
     faults, lines, told = error.errors(), list[str](), set[str]()
@@ -81,12 +75,11 @@ def described(error: ValidationError, model: type[BaseModel]) -> list[str]:
 
 def _route_of(line: str, given: Mapping[str, Any]) -> str:
     """The name of the route that a fault is in, as the end of its line: the file has no numbers."""
-    (section, number, key), routes = (*line.split(".", 2), "", "")[:3], given.get("routes")
-    if section != "routes" or not number.isdecimal() or key.startswith("name ") or not isinstance(routes, list):
+    section, _, place = line.partition(".")
+    try:
+        return f" (route {given['routes'][int(place.partition('.')[0])]['name']})" if section == "routes" else ""
+    except (LookupError, TypeError, ValueError):  # the fault is of the whole list, or the route has no name
         return ""
-    route = routes[int(number)]
-    name = route.get("name") if isinstance(route, dict) else None
-    return f" (route {name})" if isinstance(name, str) else ""
 
 
 def _has_faulty_items(fault: Any, faults: Sequence[Any]) -> bool:
@@ -276,7 +269,8 @@ def load_known(path: Path) -> tuple[Settings, Mapping[str, str]]:
     try:
         return Settings(**given), unset
     except ValidationError as error:
-        raise refused(path, error, given) from error
+        lines = (f"{path}: {line}{_route_of(line, given)}" for line in described(error, Settings))
+        raise ConfigError("\n".join(lines)) from error
     except SettingsError as error:  # a section in a variable of the environment that is not JSON; it may hold secrets
         raise ConfigError(
             f"{str(error).partition(' from source')[0]}: a section in the environment must be JSON"
