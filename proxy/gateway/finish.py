@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 
 import structlog
@@ -56,7 +54,7 @@ async def finish(
         refusal = await _recorded(services, result, http_status, response_id)
     finally:
         done = result if refusal is None else result.ended(Status.FAILED, refusal.code)
-        with _counting(services):
+        with services.metrics.spared():
             _tell_operator(services, done, http_status if refusal is None else refusal.status)
     if counting is not None:
         await asyncio.shield(counting)
@@ -82,18 +80,9 @@ async def _recorded(
     return refusal
 
 
-@contextmanager
-def _counting(services: Services) -> Iterator[None]:
-    """Let no answer fail because the metrics do, which of several workers are files."""
-    try:
-        yield
-    except OSError as error:
-        services.supervisor.failed("metrics", error)
-
-
 def refused(services: Services, place: str, status: int, code: str | None = None) -> None:
     """Record a request that was refused and never had a route: counted and logged. Nothing is known of it for a row."""
-    with _counting(services):
+    with services.metrics.spared():
         services.metrics.refused.labels(place, str(status)).inc()
     log.info("refused", place=place, http_status=status, code=code)
 

@@ -89,8 +89,9 @@ class _Tunnel:
                 await self._count()
             tokens = Usage(self.sent // BYTES_A_TOKEN, self.received // BYTES_A_TOKEN)
             self._run.learn(relayed=tokens)
-            for direction, count in (("sent", self.sent), ("received", self.received)):
-                self._services.metrics.tunnel_bytes.labels(self._run.job.route.name, direction).inc(count)
+            with (metrics := self._services.metrics).spared():
+                for direction, count in (("sent", self.sent), ("received", self.received)):
+                    metrics.tunnel_bytes.labels(self._run.job.route.name, direction).inc(count)
             log.info("tunnel_closed", id=self._run.job.id, sent=self.sent, received=self.received)
 
     async def _up(self, send: Callable[[bytes], Awaitable[None]]) -> None:

@@ -10,7 +10,8 @@ import math
 import os
 import struct
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -45,10 +46,12 @@ class Metrics:
     Attributes:
         under_way: number of requests in flight; a plain number, because counting must cost almost nothing.
         shared: the folder shared by all workers; None for a single process.
+        failed: told why something could not be counted.
     """
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
+        self.failed: Callable[[Exception], None] = lambda _: None
         self.shared = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
         self._all: CollectorRegistry | MultiProcessCollector = self.registry
         if self.shared is not None:
@@ -148,6 +151,14 @@ class Metrics:
             *("place", "status"),
         )
 
+    @contextmanager
+    def spared(self) -> Iterator[None]:
+        """Let no answer fail because it cannot be counted: the metrics of several workers are files."""
+        try:
+            yield
+        except OSError as error:
+            self.failed(error)
+
     def ended(self, route: str, mode: str, status: str, reason: str, seconds: float) -> None:
         """Count a request by outcome and duration."""
         end = route, mode, status, reason
@@ -241,7 +252,7 @@ class Metrics:
             "upstream",
             mode="livesum",
         )
-        self.upstreams = _Upstreams(calls, moved, is_open)
+        self.upstreams = _Upstreams(calls, moved, is_open, self.spared)
 
     def _count_arms(self) -> None:
         self._arm_mean = self._gauge(
@@ -381,24 +392,29 @@ class _Known(CollectorRegistry):
 class _Upstreams(CallCounter):
     """Counts the outcomes of upstream calls."""
 
-    def __init__(self, calls: Counter, moved: Counter, is_open: Gauge) -> None:
-        self._calls, self._moved, self._is_open = calls, moved, is_open
+    def __init__(
+        self, calls: Counter, moved: Counter, is_open: Gauge, spared: Callable[[], AbstractContextManager[None]]
+    ) -> None:
+        self._calls, self._moved, self._is_open, self._spared = calls, moved, is_open, spared
         self._known: dict[tuple[str, str], Counter] = {}
 
     def call(self, upstream: str, outcome: str) -> None:
         """See `CallCounter`."""
-        counter = self._known.get((upstream, outcome))
-        if counter is None:  # looking up labels costs more than counting
-            counter = self._known[upstream, outcome] = self._calls.labels(upstream, outcome)
-        counter.inc()
+        with self._spared():
+            counter = self._known.get((upstream, outcome))
+            if counter is None:  # looking up labels costs more than counting
+                counter = self._known[upstream, outcome] = self._calls.labels(upstream, outcome)
+            counter.inc()
 
     def circuit(self, upstream: str, *, is_open: bool) -> None:
         """See `CallCounter`."""
-        self._is_open.labels(upstream).set(is_open)
+        with self._spared():
+            self._is_open.labels(upstream).set(is_open)
 
     def moved(self, upstream: str) -> None:
         """See `CallCounter`."""
-        self._moved.labels(upstream).inc()
+        with self._spared():
+            self._moved.labels(upstream).inc()
 
 
 _ABSENT = math.nan

@@ -115,7 +115,8 @@ class Limits:
         await self._counters.add(_name(key, "tokens"), tokens - amount, MINUTE, at)
 
     def _refusal(self, key: Key, kind: str, asks: list[Ask], taken: Taken) -> RateLimited:
-        self._metrics.key_refusals.labels(key.name, key.team or "", kind).inc()
+        with self._metrics.spared():
+            self._metrics.key_refusals.labels(key.name, key.team or "", kind).inc()
         ask = next(a for a in asks if a.name == _name(key, kind))
         if kind == "concurrency":
             message = f"the key {key.name!r} has {ask.limit} requests in flight, which is all it may have at once"

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import anyio.to_thread
@@ -135,6 +136,7 @@ async def _open_base(settings: Settings, supervisor: Supervisor, stack: AsyncExi
         StoreError: the audit store cannot be opened.
     """
     metrics = Metrics()
+    metrics.failed = partial(supervisor.failed, "metrics")
     supervisor.count = lambda job: metrics.background_failures.labels(job).inc()
     audit = await open_store(settings.audit, metrics.audit_rows_lost.inc, supervisor)
     metrics.follow(audit)

@@ -35,7 +35,8 @@ async def record_verdicts(
     results = await (store.add_verdicts_in_time(added) if in_time else store.add_verdicts(added))
     for result in results:
         if result is not None and result.changed:
-            _count(metrics, result)
+            with metrics.spared():
+                _count(metrics, result)
     return results
 
 

@@ -217,14 +217,18 @@ class Budgets:
 
     def _unknown(self, counts: Sequence[_Count], route: str, key: str) -> Allowed:
         if any(count.hard is not None for count in counts):
-            self._metrics.over_budget.labels(route, key, "unknown").inc()
+            self._count(route, key, "unknown")
             return Allowed(Reason.BUDGET_UNKNOWN)
-        self._metrics.over_budget.labels(route, key, "soft").inc()
+        self._count(route, key, "soft")
         return Allowed(samples=_fewest(counts))
+
+    def _count(self, *labels: str) -> None:
+        with self._metrics.spared():
+            self._metrics.over_budget.labels(*labels).inc()
 
     def _announce(self, count: _Count, limit: str, day: str, used: float, route: str, key: str) -> None:
         """Count a request over a budget in the metrics; the first of a day is logged."""
-        self._metrics.over_budget.labels(route, key, limit).inc()
+        self._count(route, key, limit)
         if (count.name, limit, day) not in self._announced:
             self._announced = {each for each in self._announced if each[2] == day} | {(count.name, limit, day)}
             allowed = count.hard if limit == "hard" else count.soft

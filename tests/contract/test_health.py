@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -112,23 +113,27 @@ def test_a_thread_that_has_ended_turns_health_red(
 
 @pytest.mark.parametrize("error", ["ENOSPC", "EIO", "EROFS", "EPIPE", "EACCES", "ENOENT"])
 def test_metrics_that_fail_cost_no_answer(
-    serve: Any, upstream: Upstream, monkeypatch: pytest.MonkeyPatch, error: str
+    serve: Any, upstream: Upstream, monkeypatch: pytest.MonkeyPatch, error: str, lines: Any
 ) -> None:
     """Of several workers they are files: while those fail a scrape is told so, requests are answered and have their rows, and later all is well."""
     number, ill = getattr(errno, error), True
     upstream.default = says(*UNSURE)
-    address = serve()
+    routes: list[dict[str, Any]] = [{"name": name, "upstream": "scripted", "mode": "on"} for name in ("tight", "wide")]
+    routes[0]["match"] = {"model": "tight"}
+    address = serve(settings={"routes": routes, "budgets": [{"route": "tight", "hard": 1}]})
     for of, name in ((Metrics, "ended"), (Metrics, "set_gauges"), (Counter, "labels")):
         real = getattr(of, name)
 
         def failing(*rest: Any, real: Any = real) -> Any:
-            if ill and getattr(rest[0], "_name", "hedgerow_refused_requests") == "hedgerow_refused_requests":
+            if ill and getattr(rest[0], "_name", "") != "hedgerow_background_failures":
                 raise OSError(number, os.strerror(number))
             return real(*rest)
 
         monkeypatch.setattr(of, name, failing)
     reply = httpx.post(address + CHAT, json={"model": "m", "messages": ASK})
     assert (reply.status_code, reply.json()["hedgerow"]["status"]) == (200, "hedged")
+    over = httpx.post(address + CHAT, json={"model": "tight", "messages": ASK})
+    assert (over.status_code, over.headers["x-hedgerow-reason"]) == (200, "over_budget")
     for path in ("/v1/files/a%5Cb", "/v1/audit/unknown"):  # refused before and behind the own endpoints
         assert "error" in httpx.get(address + path).json()
     scrape = httpx.get(address + "/metrics")
@@ -136,5 +141,6 @@ def test_metrics_that_fail_cost_no_answer(
     ill = False
     assert httpx.post(address + CHAT, json={"model": "m", "messages": ASK}).status_code == 200
     text = httpx.get(address + "/metrics").text
-    assert 'hedgerow_background_failures_total{task="metrics"} 4.0' in text
+    (failures,) = re.findall(r'hedgerow_background_failures_total{task="metrics"} (\d+)', text)
+    assert int(failures) == len(lines.of("background_failed")) >= 8
     assert "hedgerow_audit_rows_lost_total 0.0" in text
